@@ -1,0 +1,69 @@
+"""Which files are accepted, decided by their content and their name together. Pure: no Django."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import PurePath
+
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+HTML = "text/html"
+MARKDOWN = "text/markdown"
+TEXT = "text/plain"
+
+BY_EXTENSION = {
+    ".pdf": PDF,
+    ".docx": DOCX,
+    ".html": HTML,
+    ".htm": HTML,
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".txt": TEXT,
+}
+
+
+class UnsupportedFile(ValueError):
+    """The file is of no accepted type, or its content is not what its name says."""
+
+
+def detect(content: bytes, file_name: str) -> str:
+    """The media type of a file.
+
+    Raises `UnsupportedFile`, with one sentence for the person who chose the file, where the type is not accepted or the
+    content contradicts the name.
+    """
+    extension = PurePath(file_name).suffix.lower()
+    by_name = BY_EXTENSION.get(extension)
+    if by_name is None:
+        accepted = ", ".join(sorted(BY_EXTENSION))
+        what = f"Files of type {extension}" if extension else "Files without an extension"
+        raise UnsupportedFile(f"{what} are not accepted. Choose one of {accepted}.")
+    by_content = _sniff(content)
+    if by_name in (HTML, MARKDOWN, TEXT):
+        if by_content == "binary":
+            raise UnsupportedFile(f"The file is named {extension} but its content is not text.")
+        if by_content in (PDF, DOCX, "zip"):
+            raise UnsupportedFile(f"The file is named {extension} but its content is of another type.")
+        return by_name
+    if by_content != by_name:
+        raise UnsupportedFile(f"The file is named {extension} but its content is of another type.")
+    return by_name
+
+
+def _sniff(content: bytes) -> str:
+    if b"%PDF-" in content[:1024]:
+        return PDF
+    if content.startswith(b"PK\x03\x04"):
+        try:
+            names = zipfile.ZipFile(io.BytesIO(content)).namelist()
+        except (zipfile.BadZipFile, ValueError, OSError):
+            # A damaged archive keeps the type its name claims: the parser says DOCUMENT_CORRUPT, which an editor can act on.
+            return DOCX
+        return DOCX if "word/document.xml" in names else "zip"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "text"  # UTF-16 with its mark
+    head = content[:8192]
+    # A few NULs may stand in a text by accident; a binary file is full of control bytes.
+    controls = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
+    return "binary" if controls > len(head) // 20 else "text"

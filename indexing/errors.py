@@ -1,0 +1,208 @@
+"""What can go wrong between a published version and its chunks, and what the worker does about it.
+
+The class of an error says what happens next; its code is stable and public; its sentence is for an editor.
+Anything that is not an `IndexingError` is a defect: it is logged with its traceback and never wrapped.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Disposition(StrEnum):
+    """What the worker does with a failed attempt."""
+
+    PERMANENT = "permanent"  # DEAD at once: trying again cannot help
+    TRANSIENT = "transient"  # RETRY_WAIT with backoff; one failure is charged
+    THROTTLED = "throttled"  # RETRY_WAIT until the provider allows it; nothing charged
+    PROVIDER = "provider"  # RETRY_WAIT: the provider is broken, not the document; nothing charged
+    CANCELLED = "cancelled"  # CANCELLED: nobody wants the result any more
+
+
+class IndexingError(Exception):
+    """Indexing failed."""
+
+    code = "INDEXING_FAILED"
+    disposition = Disposition.TRANSIENT
+
+    def __init__(self, detail: str = "", *, retry_after: float | None = None) -> None:
+        """`detail` is appended to the class's sentence and must hold no keys, paths or document text.
+
+        `retry_after`: seconds after which the provider allows another try, where it said so.
+        """
+        self.detail = detail
+        self.retry_after = retry_after
+        sentence = " ".join((type(self).__doc__ or "").split())
+        super().__init__(f"{sentence} {detail}".strip())
+
+
+class PermanentError(IndexingError):
+    """The document cannot be indexed as it is."""
+
+    disposition = Disposition.PERMANENT
+
+
+class UnsupportedDocument(PermanentError):
+    """This type of file cannot be read here. Upload it as PDF, DOCX, HTML, Markdown or plain text."""
+
+    code = "UNSUPPORTED_DOCUMENT"
+
+
+class DocumentCorrupt(PermanentError):
+    """The file is damaged and cannot be opened. Open it in its own program, save it again and upload it as a new version."""
+
+    code = "DOCUMENT_CORRUPT"
+
+
+class DocumentEncrypted(PermanentError):
+    """The file is protected by a password. Remove the password and upload it as a new version."""
+
+    code = "DOCUMENT_ENCRYPTED"
+
+
+class DocumentTooLarge(PermanentError):
+    """The file is too large to be indexed. Split it into smaller documents."""
+
+    code = "DOCUMENT_TOO_LARGE"
+
+
+class NoText(PermanentError):
+    """No text was found in the file. If it is a scan, upload a version with recognised text."""
+
+    code = "NO_TEXT"
+
+
+class AccessRevoked(PermanentError):
+    """All read access to this version was removed while it was being indexed. Set readers again to continue."""
+
+    code = "ACCESS_REVOKED"
+
+
+class EmbeddingInputRejected(PermanentError):
+    """The embedding provider refuses this document's text."""
+
+    code = "EMBEDDING_INPUT_REJECTED"
+
+
+class EmbeddingDimensionMismatch(PermanentError):
+    """The embedding provider returned vectors of another length than this pipeline's. Tell an operator."""
+
+    code = "EMBEDDING_DIMENSION_MISMATCH"
+
+
+class TransientError(IndexingError):
+    """A passing fault. It is tried again by itself."""
+
+    disposition = Disposition.TRANSIENT
+
+
+class EmbeddingTimeout(TransientError):
+    """The embedding provider did not answer in time."""
+
+    code = "EMBEDDING_TIMEOUT"
+
+
+class EmbeddingBadResponse(TransientError):
+    """The embedding provider's answer does not fit the request."""
+
+    code = "EMBEDDING_BAD_RESPONSE"
+
+
+class EmbeddingModelChanged(TransientError):
+    """The embedding provider answered with another model than this pipeline's."""
+
+    code = "EMBEDDING_MODEL_CHANGED"
+
+
+class ParseCrashed(TransientError):
+    """The parser stopped while reading this file."""
+
+    code = "PARSE_CRASHED"
+
+
+class ParseTimeout(TransientError):
+    """Reading this file took too long."""
+
+    code = "PARSE_TIMEOUT"
+
+
+class StorageUnavailable(TransientError):
+    """The stored file could not be read."""
+
+    code = "STORAGE_UNAVAILABLE"
+
+
+class VerificationFailed(TransientError):
+    """The stored chunks differ from what was made from the file."""
+
+    code = "VERIFICATION_FAILED"
+
+
+class ThrottledError(IndexingError):
+    """The provider asks for a pause."""
+
+    disposition = Disposition.THROTTLED
+
+
+class EmbeddingRateLimited(ThrottledError):
+    """The embedding provider limits the rate of requests. Indexing goes on when it allows."""
+
+    code = "EMBEDDING_RATE_LIMITED"
+
+
+class ProviderError(IndexingError):
+    """The embedding provider is out of order; the document is not at fault."""
+
+    disposition = Disposition.PROVIDER
+
+
+class EmbeddingAuth(ProviderError):
+    """The embedding provider refuses our key. An operator must check it; the document is not at fault."""
+
+    code = "EMBEDDING_AUTH"
+
+
+class EmbeddingUnavailable(ProviderError):
+    """The embedding provider cannot be reached; the document is not at fault."""
+
+    code = "EMBEDDING_UNAVAILABLE"
+
+
+class CancelledError(IndexingError):
+    """Indexing was cancelled."""
+
+    disposition = Disposition.CANCELLED
+
+
+class Superseded(CancelledError):
+    """A newer version was published."""
+
+    code = "SUPERSEDED"
+
+
+class DocumentDeleted(CancelledError):
+    """The document was deleted."""
+
+    code = "DOCUMENT_DELETED"
+
+
+class DocumentWithdrawn(CancelledError):
+    """The document was withdrawn."""
+
+    code = "DOCUMENT_WITHDRAWN"
+
+
+class CancelledByUser(CancelledError):
+    """Indexing was cancelled by a person. Publish the version again to index it."""
+
+    code = "CANCELLED_BY_USER"
+
+
+class PipelineRetired(CancelledError):
+    """The pipeline of this task is no longer in use."""
+
+    code = "PIPELINE_RETIRED"
+
+
+class LeaseLost(Exception):
+    """The lease is over or belongs to another attempt: stop, write nothing, record no failure."""
