@@ -1,0 +1,1 @@
+"""The sample documents of `make demo` and what is expected of them."""
