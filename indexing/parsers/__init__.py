@@ -1,0 +1,43 @@
+"""Bytes of a file in, text in blocks out: one module per format behind one door.
+
+The modules are imported when they are needed, so that a child process starts quickly. Nothing here knows Django. A
+parser reads untrusted files: outside of tests it is called through `indexing.parsers.sandbox` only.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from documents.media_types import DOCX, HTML, MARKDOWN, PDF, TEXT
+from indexing.blocks import ParsedDocument
+from indexing.errors import UnsupportedDocument
+
+PARSER_REVISION = "1"
+"""Part of every cached parse result's key: change it with every change of what any parser returns."""
+
+_MODULES = {
+    PDF: "indexing.parsers.pdf",
+    DOCX: "indexing.parsers.docx",
+    HTML: "indexing.parsers.html",
+    MARKDOWN: "indexing.parsers.markdown",
+    TEXT: "indexing.parsers.text",
+}
+
+
+class Parser(Protocol):
+    """What each format's module offers."""
+
+    def parse(self, content: bytes) -> ParsedDocument: ...
+
+
+def parse(content: bytes, media_type: str, file_name: str) -> ParsedDocument:
+    """Read a file of type `media_type` (as `documents.media_types.detect` names it).
+
+    `file_name` is for formats whose dialect depends on it; none of the present ones does. Raises
+    `UnsupportedDocument`, `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`.
+    """
+    module = _MODULES.get(media_type)
+    if module is None:
+        raise UnsupportedDocument()
+    return cast(Parser, import_module(module)).parse(content)

@@ -1,0 +1,79 @@
+"""From a format's pieces to a `ParsedDocument`: clean text, heading paths, spans. Every parser ends here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
+from indexing.errors import NoText
+from indexing.parsers.clean import clean, one_line, tidy
+
+BETWEEN_BLOCKS = "\n\n"
+BETWEEN_CELLS = " | "
+_BLANK_EDGES = re.compile(r"\A(?:[^\S\n]*\n)+|\s+\Z")
+
+Region = tuple[float, float, float, float]
+Rows = tuple[tuple[str, ...], ...]
+
+
+@dataclass(slots=True)
+class Piece:
+    """What a format's parser found, before spans are known. Fields as in `indexing.blocks.Block` and `Locator`."""
+
+    kind: BlockKind
+    text: str = ""
+    level: int | None = None
+    rows: Rows = ()
+    header_rows: int = 0
+    page: int | None = None
+    page_end: int | None = None
+    region: Region | None = None
+    lines: tuple[int, int] | None = None
+
+
+def assemble(
+    media_type: str, pieces: Iterable[Piece], *, title: str | None = None, pages: int | None = None
+) -> ParsedDocument:
+    """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`.
+
+    A piece without a page and without lines gets the lines of the extracted text, where the format has no own ones.
+    """
+    blocks: list[Block] = []
+    parts: list[str] = []
+    above: list[tuple[int, str]] = []  # open headings, outermost first
+    start, line = 0, 1
+    for piece in pieces:
+        rows, text = _text_of(piece)
+        if not text.strip():
+            continue
+        level = min(max(piece.level or 1, 1), 6) if piece.kind is BlockKind.HEADING else None
+        if level is not None:
+            above = [heading for heading in above if heading[0] < level]
+        end, last_line = start + len(text), line + text.count("\n")
+        own_lines = piece.lines or ((line, last_line) if piece.page is None else None)
+        locator = Locator((start, end), piece.page, piece.page_end, piece.region, own_lines)
+        path = tuple(heading for _, heading in above)
+        blocks.append(Block(piece.kind, text, locator, path, level, rows, piece.header_rows if rows else 0))
+        parts.append(text)
+        if level is not None:
+            above.append((level, text))
+        start, line = end + len(BETWEEN_BLOCKS), last_line + BETWEEN_BLOCKS.count("\n")
+    if not blocks:
+        raise NoText()
+    return ParsedDocument(media_type, BETWEEN_BLOCKS.join(parts), tuple(blocks), one_line(title or "") or None, pages)
+
+
+def _text_of(piece: Piece) -> tuple[Rows, str]:
+    """The cleaned rows (of a table) and the text of a piece."""
+    if piece.kind is BlockKind.TABLE:
+        rows = tuple(tuple(one_line(cell) for cell in row) for row in piece.rows)
+        if not any(cell for row in rows for cell in row):
+            return (), ""
+        return rows, "\n".join(BETWEEN_CELLS.join(row) for row in rows)
+    if piece.kind is BlockKind.CODE:
+        return (), _BLANK_EDGES.sub("", clean(piece.text))
+    if piece.kind is BlockKind.HEADING:
+        return (), one_line(piece.text)
+    return (), tidy(piece.text)

@@ -1,0 +1,135 @@
+"""Markdown (CommonMark with tables): the block structure, with the line numbers of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from documents.media_types import MARKDOWN
+from indexing.blocks import BlockKind, ParsedDocument
+from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.clean import clean, join_lines
+from indexing.parsers.encoding import decode
+from indexing.parsers.faq import pair_questions
+from indexing.parsers.html import pieces_of
+
+_LINE_END = re.compile("\r\n|\r|\n")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<fields>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>.+?)[ \t]*$", re.MULTILINE)
+_HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
+_DEEPEST = 100  # nesting; beyond it the parser leaves text out, and its own limit of 20 is within reach of real files
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Raises `NoText`. The title is the front matter's, or the first heading if that is of level 1."""
+    # Line by line, so that nothing inside a line (a form feed) changes the count.
+    source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode(content)))
+    source, title = _take_front_matter(source)
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    pieces = [_joined(piece) for piece in pair_questions(_pieces(parser.parse(source)))]
+    if title is None:
+        first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
+        title = first.text if first is not None and first.level == 1 else None
+    return assemble(MARKDOWN, pieces, title=title)
+
+
+def _take_front_matter(source: str) -> tuple[str, str | None]:
+    """The source with its front matter blanked (line numbers stay) and the title given there."""
+    match = _FRONT_MATTER.match(source)
+    if match is None:
+        return source, None
+    title = _TITLE.search(match["fields"])
+    blank = "\n" * match[0].count("\n")
+    return blank + source[match.end() :], title["title"].strip("\"'") if title else None
+
+
+def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
+    """Walk the flat token stream; `markers` holds, per open list, the number or mark its next paragraph starts with."""
+    markers: list[str] = []
+    counters: list[int | None] = []  # per open list: the next number, None for bullets
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.type == "table_open":
+            end = _closing(tokens, position)
+            yield _table(tokens[position : end + 1])
+            position = end
+        elif token.type in ("ordered_list_open", "bullet_list_open"):
+            counters.append(int(token.attrGet("start") or 1) if token.type == "ordered_list_open" else None)
+            markers.append("")
+        elif token.type in ("ordered_list_close", "bullet_list_close"):
+            counters.pop()
+            markers.pop()
+        elif token.type == "list_item_open":
+            number = counters[-1]
+            markers[-1] = "-" if number is None else f"{number}. "
+            counters[-1] = None if number is None else number + 1
+        elif token.type == "inline":
+            yield _prose(tokens[position - 1], token, markers)
+        elif token.type in ("fence", "code_block"):
+            yield Piece(BlockKind.CODE, token.content, lines=_lines(token))
+        elif token.type == "html_block":
+            yield from (replace(piece, lines=_lines(token)) for piece in pieces_of(token.content))
+        position += 1
+
+
+def _prose(opening: Token, inline: Token, markers: list[str]) -> Piece:
+    """A heading, a list item (the first paragraph in it) or a paragraph."""
+    text, lines = _inline_text(inline), _lines(inline)
+    if opening.type == "heading_open":
+        return Piece(BlockKind.HEADING, text, level=int(opening.tag[1]), lines=lines)
+    if markers and markers[-1]:
+        number, markers[-1] = markers[-1].removeprefix("-"), ""
+        return Piece(BlockKind.LIST_ITEM, number + text, lines=lines)
+    return Piece(BlockKind.PARAGRAPH, text, lines=lines)
+
+
+def _inline_text(inline: Token) -> str:
+    """What a reader sees of a paragraph: no marks and addresses, the description in place of an image."""
+    parts = []
+    for child in inline.children or ():
+        if child.type == "softbreak":
+            parts.append("\n")
+        elif child.type == "hardbreak":
+            parts.append(_HARD_BREAK + "\n")  # the line feed keeps one line here for each line of the file
+        elif child.type == "html_inline" and child.content.lower().startswith("<br"):
+            parts.append(_HARD_BREAK)
+        elif child.type in ("text", "code_inline", "image", "text_special"):
+            parts.append(child.content)
+    return "".join(parts)
+
+
+def _joined(piece: Piece) -> Piece:
+    """The source's own line breaks give way to one running line; the author's hard breaks stay."""
+    if piece.kind not in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM):
+        return piece
+    parts = piece.text.replace(_HARD_BREAK + "\n", _HARD_BREAK).split(_HARD_BREAK)
+    return replace(piece, text="\n".join(join_lines([line.strip() for line in part.split("\n")]) for part in parts))
+
+
+def _table(tokens: Sequence[Token]) -> Piece:
+    rows: list[list[str]] = []
+    header_rows = 0
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(_inline_text(token))
+        elif token.type == "thead_close":
+            header_rows = len(rows)
+    cells = tuple(tuple(row) for row in rows)
+    return Piece(BlockKind.TABLE, rows=cells, header_rows=header_rows, lines=_lines(tokens[0]))
+
+
+def _closing(tokens: Sequence[Token], position: int) -> int:
+    """The position of the token that closes the one at `position`."""
+    level = tokens[position].level
+    return next(i for i in range(position + 1, len(tokens)) if tokens[i].nesting == -1 and tokens[i].level == level)
+
+
+def _lines(token: Token) -> tuple[int, int] | None:
+    return (token.map[0] + 1, token.map[1]) if token.map else None
