@@ -45,7 +45,7 @@ def assemble(
     above: list[tuple[int, str]] = []  # open headings, outermost first
     start, line = 0, 1
     for piece in pieces:
-        rows, text = _text_of(piece)
+        rows, header_rows, text = _text_of(piece)
         if not text.strip():
             continue
         level = min(max(piece.level or 1, 1), 6) if piece.kind is BlockKind.HEADING else None
@@ -55,7 +55,7 @@ def assemble(
         own_lines = piece.lines or ((line, last_line) if piece.page is None else None)
         locator = Locator((start, end), piece.page, piece.page_end, piece.region, own_lines)
         path = tuple(heading for _, heading in above)
-        blocks.append(Block(piece.kind, text, locator, path, level, rows, piece.header_rows if rows else 0))
+        blocks.append(Block(piece.kind, text, locator, path, level, rows, header_rows))
         parts.append(text)
         if level is not None:
             above.append((level, text))
@@ -65,15 +65,15 @@ def assemble(
     return ParsedDocument(media_type, BETWEEN_BLOCKS.join(parts), tuple(blocks), one_line(title or "") or None, pages)
 
 
-def _text_of(piece: Piece) -> tuple[Rows, str]:
-    """The cleaned rows (of a table) and the text of a piece."""
+def _text_of(piece: Piece) -> tuple[Rows, int, str]:
+    """The cleaned rows and the number of header rows among them (of a table), and the text of a piece."""
     if piece.kind is BlockKind.TABLE:
-        rows = tuple(tuple(one_line(cell) for cell in row) for row in piece.rows)
-        if not any(cell for row in rows for cell in row):
-            return (), ""
-        return rows, "\n".join(BETWEEN_CELLS.join(row) for row in rows)
+        cleaned = [tuple(one_line(cell) for cell in row) for row in piece.rows]
+        rows = tuple(row for row in cleaned if any(row))
+        header_rows = sum(1 for row in cleaned[: piece.header_rows] if any(row))
+        return rows, header_rows, "\n".join(BETWEEN_CELLS.join(row) for row in rows)
     if piece.kind is BlockKind.CODE:
-        return (), _BLANK_EDGES.sub("", clean(piece.text))
+        return (), 0, _BLANK_EDGES.sub("", clean(piece.text))
     if piece.kind is BlockKind.HEADING:
-        return (), one_line(piece.text)
-    return (), tidy(piece.text)
+        return (), 0, one_line(piece.text)
+    return (), 0, tidy(piece.text)
