@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -115,6 +116,7 @@ class ProviderStub:
     faults         one for each request to come, in order; None for an honest answer
     before_answer  called with the texts before each answer, in the server's thread, after they were counted
     batches        the texts of every request so far, refused ones included
+    headers        the headers of every request, those with a wrong key too
     """
 
     def __init__(self, dimensions: int = 64, port: int = 0, api_key: str = "") -> None:
@@ -124,6 +126,7 @@ class ProviderStub:
         self.faults: list[Fault | None] = []
         self.before_answer: Callable[[list[str]], None] | None = None
         self.batches: list[list[str]] = []
+        self.headers: list[Message] = []
         self.stopped = threading.Event()
         self._planned: dict[int, Fault] = {}
         self._lock = threading.Lock()
@@ -151,7 +154,7 @@ class ProviderStub:
     def reset(self) -> None:
         """Forget faults, hook and counts."""
         with self._lock:
-            self.faults, self.before_answer, self.batches = [], None, []
+            self.faults, self.before_answer, self.batches, self.headers = [], None, [], []
             self._planned.clear()
 
     def __enter__(self) -> Self:
@@ -212,6 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         stub = self.server.stub
         content = self.rfile.read(int(self.headers["Content-Length"]))
+        stub.headers.append(self.headers)
         if self.path.partition("?")[0] != "/v1/embeddings":
             self._send(status(404)(Reply()))
         elif stub.api_key and self.headers.get("Authorization") != f"Bearer {stub.api_key}":

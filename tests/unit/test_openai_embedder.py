@@ -266,6 +266,19 @@ def test_a_wrong_key_is_refused(provider):
     assert provider.requests == 0
 
 
+def test_the_key_is_sent_and_compression_declined(provider):
+    """A small compressed answer could unfold into more memory than the limit on its length allows."""
+    embedder_for(provider).embed_passages(TEXTS)
+    assert provider.headers[0].get_all("authorization") == [f"Bearer {KEY}"]
+    assert provider.headers[0].get_all("accept-encoding") == ["identity"]
+
+
+def test_no_key_is_sent_where_there_is_none():
+    with ProviderStub(dimensions=8) as open_to_all:
+        OpenAIEmbedder(open_to_all.url, "stub-1", dimensions=8).embed_passages(TEXTS)
+        assert "authorization" not in open_to_all.headers[0]
+
+
 def test_prefixes_are_sent(provider):
     embedder = embedder_for(provider, query_prefix="ask: ", passage_prefix="told: ")
     embedder.embed_passages(["one", "two"])
