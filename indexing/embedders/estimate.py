@@ -13,8 +13,8 @@ _ASTRAL = re.compile(r"[\U00010000-\U0010ffff]")  # emoji and rare characters: o
 def upper_estimate(text: str) -> int:
     """Tokens `text` has at most, in all likelihood: about half as many again as it really has.
 
-    Measured against the tokenizer of multilingual-e5: no article of 300 English and 300 Chinese ones had more tokens,
-    and under 1 % of mixed tables, code and markup. A tokenizer that spells Chinese in bytes can need more; leave
-    room for it in the embedder's `max_tokens`.
+    Measured against the tokenizer of multilingual-e5: none of 600 encyclopedia paragraphs, half English and half
+    Chinese, had more tokens, and of 775 pieces of tables, code and markup 5, the worst by 30 %. A
+    tokenizer that spells Chinese in bytes can need more: leave room for it in the embedder's `max_tokens`.
     """
     return 1 + len(_PIECE.findall(text)) + 2 * len(_ASTRAL.findall(text))
