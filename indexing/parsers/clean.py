@@ -19,7 +19,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[^\S\n]+")  # every space but the line feed; U+3000 and U+00A0 among them
 
 # Han, kana, bopomofo and their punctuation and full-width forms: written without spaces between them. Hangul is not.
-CJK = "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\uffe0-\uffe6\U00020000-\U0003ffff"
+CJK = (
+    "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\ufe30-\ufe4f\uff00-\uff9f\uffe0-\uffe6\U00020000-\U0003ffff"
+)
 CJK_PUNCTUATION = "\u3000-\u303f\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _IS_CJK = re.compile(f"[{CJK}]")
 _IS_CJK_PUNCTUATION = re.compile(f"[{CJK_PUNCTUATION}]")

@@ -67,7 +67,9 @@ class Numbering:
         counters[depth + 1 :] = [None] * (_DEPTH - depth - 1)
         if levels[depth].form in ("bullet", "none"):
             return ""
-        return _PLACEHOLDER.sub(lambda match: self._number(levels, counters, depth, int(match[1]) - 1), levels[depth].pattern)
+        return _PLACEHOLDER.sub(
+            lambda match: self._number(levels, counters, depth, int(match[1]) - 1), levels[depth].pattern
+        )
 
     def _number(self, levels: list[_Level], counters: list[int | None], depth: int, level: int) -> str:
         value = counters[level]

@@ -78,11 +78,17 @@ class Styles:
         return self._known[style_id]
 
     def _resolve(self, style_id: str | None) -> Style:
-        names, chain = [], []
+        names: list[str] = []
+        chain: list[str] = []
         outline: int | None = None
         num_id: str | None = None
         level: int | None = None
-        while style_id in self._elements and style_id not in chain and len(chain) < _DEEPEST_CHAIN:
+        while (
+            style_id is not None
+            and style_id in self._elements
+            and style_id not in chain
+            and len(chain) < _DEEPEST_CHAIN
+        ):
             style = self._elements[style_id]
             chain.append(style_id)
             name = _find(style, "w:name")

@@ -1,4 +1,4 @@
-"""HTML: the main content as blocks. Nothing is fetched and no script runs; hidden and surrounding parts are left out."""
+"""HTML: the main content as blocks. Nothing is fetched, no script runs; hidden and surrounding parts are left out."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2
 # Browsers read these names as their supersets, and files count on it.
 _READ_AS = {"gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS = frozenset(
-    "address article blockquote body caption center dd details dialog div dl dt fieldset figcaption figure form header "
-    "hr legend li main ol p section summary table tbody td tfoot th thead tr ul".split()
-)
+_BLOCKS = {
+    "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "form", "header", "hr", "legend", "li", "main", "ol", "p",
+    "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+}  # fmt: skip
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 
 

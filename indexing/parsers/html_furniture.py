@@ -6,13 +6,15 @@ import re
 
 from selectolax.lexbor import LexborNode
 
-_TAGS = frozenset(
-    "aside audio button canvas datalist embed footer head iframe input map nav noscript object option script select "
-    "style svg template textarea title video".split()
-)
-_ROLES = frozenset(
-    "alertdialog banner button complementary contentinfo dialog menu menubar navigation search toolbar".split()
-)
+_TAGS = {
+    "aside", "audio", "button", "canvas", "datalist", "embed", "footer", "head", "iframe", "input", "map",
+    "nav", "noscript", "object", "option", "script", "select", "style", "svg", "template", "textarea",
+    "title", "video",
+}  # fmt: skip
+_ROLES = {
+    "alertdialog", "banner", "button", "complementary", "contentinfo", "dialog", "menu", "menubar",
+    "navigation", "search", "toolbar",
+}  # fmt: skip
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 # The name of the thing together with what it is: a recipe for cookies has no "cookie-banner".
 _CONSENT = re.compile(

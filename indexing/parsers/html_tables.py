@@ -59,11 +59,7 @@ def _read_row(row: LexborNode, below: dict[int, int], cell_text: Callable[[Lexbo
 
 
 def _cells(row: LexborNode) -> list[LexborNode]:
-    return [
-        cell
-        for cell in row.iter()
-        if cell.tag in ("td", "th") and not is_furniture(cell, inside_content=True)
-    ]
+    return [cell for cell in row.iter() if cell.tag in ("td", "th") and not is_furniture(cell, inside_content=True)]
 
 
 def _is_header(row: LexborNode) -> bool:

@@ -1,0 +1,71 @@
+"""The process in which one file is parsed: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
+
+Arguments: media type, bytes of address space, seconds of processor time, the parent's process id. The file's name, a
+line feed and its content come on standard input; a JSON object goes to standard output: `{"document": …}` or
+`{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    media_type, memory_bytes, cpu_seconds, parent = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    die_with(parent)
+    limit(memory_bytes, cpu_seconds)
+    answer = _own_the_answer()
+    file_name, _, content = sys.stdin.buffer.read().partition(b"\n")
+    result = _result(content, media_type, file_name.decode("utf-8", "replace"))
+    with os.fdopen(answer, "wb") as stream:
+        stream.write(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the parent ends (Linux; elsewhere the limits have to do)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before it could be noticed
+            os._exit(1)
+
+
+def limit(memory_bytes: int, cpu_seconds: int) -> None:
+    """Set by the child itself, before any parser is imported: code between fork and exec is unsafe under threads."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def _own_the_answer() -> int:
+    """A descriptor for the answer alone: what libraries print goes nowhere."""
+    answer = os.dup(sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
+    return answer
+
+
+def _result(content: bytes, media_type: str, file_name: str) -> dict[str, object]:
+    from indexing.errors import IndexingError, ParseCrashed
+    from indexing.parsers import parse
+
+    try:
+        return {"document": parse(content, media_type, file_name).to_json()}
+    except IndexingError as error:
+        return {"error": {"code": error.code, "detail": error.detail}}
+    except MemoryError:
+        return {"error": {"code": ParseCrashed.code, "detail": "It needs more memory than is allowed."}}
+    except Exception as error:
+        # A defect of a parser. Its class is told, its message is not: it may quote the document.
+        return {"error": {"code": ParseCrashed.code, "detail": f"({type(error).__name__})"}}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""PDF: text in reading order with pages and regions, headings, ruled tables; repeated page furniture left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from documents.media_types import PDF
+from indexing.blocks import BlockKind, ParsedDocument
+from indexing.errors import DocumentCorrupt, DocumentEncrypted
+from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.faq import pair_questions
+from indexing.parsers.outline import is_list_item
+from indexing.parsers.pdf_furniture import without_furniture
+from indexing.parsers.pdf_headings import find_headings, words_of
+from indexing.parsers.pdf_lines import read_glyphs, to_lines
+from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
+from indexing.parsers.pdf_tables import TableFinder, has_rules, header_rows
+from indexing.parsers.pdf_types import Page, Table
+
+_PASSWORD_ERRORS = (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY)
+_TAIL_BYTES = 1024  # where readers look for the end mark
+_DEEPEST_OUTLINE = 6
+_JUNK_TITLE = re.compile(  # put there by programs, not by authors
+    r"microsoft word|powerpoint presentation|untitled|无标题|\.(?:docx?|pdf|indd|tex|xlsx?|pptx?)\s*$", re.IGNORECASE
+)
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Raises `DocumentCorrupt`, `DocumentEncrypted` or `NoText`. Regions are as a reader sees the page."""
+    if b"%%EOF" not in content.rstrip(b"\0\r\n\t ")[-_TAIL_BYTES:]:
+        # PDFium would rebuild what is left of a cut file and show some of its pages as if they were all.
+        raise DocumentCorrupt()
+    try:
+        with pdfium.PdfDocument(content) as document:
+            pages = _read_pages(document, TableFinder(content))
+            outline = _outline(document)
+            metadata_title = document.get_metadata_value("Title").strip()
+    except pdfium.PdfiumError as error:
+        raise (DocumentEncrypted if error.err_code in _PASSWORD_ERRORS else DocumentCorrupt)() from error
+    pages = without_furniture(pages)
+    body = body_size(pages)
+    found = paragraphs(pages)
+    levels = find_headings(found, body, outline)
+    pieces = pair_questions(_pieces(found, levels))
+    title = _title(found, levels, body)
+    if title is None and not _JUNK_TITLE.search(metadata_title):
+        title = metadata_title
+    return assemble(PDF, pieces, title=title, pages=len(pages))
+
+
+def _read_pages(document: Any, tables: TableFinder) -> list[Page]:
+    if not len(document):
+        raise DocumentCorrupt()
+    return [_read_page(document, number, tables) for number in range(1, len(document) + 1)]
+
+
+def _read_page(document: Any, number: int, finder: TableFinder) -> Page:
+    page = document[number - 1]
+    text_page = page.get_textpage()
+    try:
+        glyphs = read_glyphs(page, text_page)
+        found: list[Table] = []
+        if glyphs and has_rules(page):
+            found, glyphs = finder.take(glyphs, number, lambda some: to_lines(some, text_page, number))
+        return Page(number, page.get_height(), to_lines(glyphs, text_page, number), found)
+    finally:
+        text_page.close()
+        page.close()
+
+
+def _outline(document: Any) -> dict[int, dict[str, int]]:
+    """Page → words of an outline entry's title → its level, 1 the outermost."""
+    outline: dict[int, dict[str, int]] = {}
+    for entry in document.get_toc(max_depth=_DEEPEST_OUTLINE):
+        target = entry.get_dest()
+        index = target.get_index() if target else None
+        words = words_of(entry.get_title())
+        if index is not None and words:
+            outline.setdefault(index + 1, {}).setdefault(words, entry.level + 1)
+    return outline
+
+
+def _pieces(found: list[Paragraph], levels: dict[int, int]) -> Iterator[Piece]:
+    for position, paragraph in enumerate(found):
+        page, page_end = paragraph.pages
+        piece = Piece(BlockKind.PARAGRAPH, page=page, region=paragraph.region)
+        if page_end != page:
+            piece.page_end, piece.region = page_end, None
+        if paragraph.table is not None:
+            piece.kind, piece.rows = BlockKind.TABLE, paragraph.table.rows
+            piece.header_rows = header_rows(piece.rows)
+        else:
+            piece.text = paragraph.text
+            if position in levels:
+                piece.kind, piece.level = BlockKind.HEADING, levels[position]
+            elif is_list_item(piece.text):
+                piece.kind = BlockKind.LIST_ITEM
+        yield piece
+
+
+def _title(found: list[Paragraph], levels: dict[int, int], body: float) -> str | None:
+    """The largest heading of the first page, if it is clearly larger than ordinary text."""
+    first_page = [found[position] for position in levels if found[position].pages[0] == 1]
+    largest = max(first_page, key=lambda paragraph: paragraph.lines[0].size, default=None)
+    return largest.text if largest is not None and largest.lines[0].size >= 1.3 * body else None

@@ -1,0 +1,131 @@
+"""Characters of a PDF page, where they are and how they look; characters to lines."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pypdfium2.raw as pdfium_c
+
+from indexing.parsers.assemble import Region
+from indexing.parsers.clean import CJK, clean
+from indexing.parsers.pdf_types import Glyph, Line, around
+
+_SOFT_HYPHENS = "\x02\ufffe\xad"  # what PDFium puts where a word was broken at the end of a line
+_BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,]bd", re.IGNORECASE)
+_BOLD_WEIGHT = 600
+_NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
+_SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
+_CLOSE_PAIR = re.compile(f"(?<=[{CJK}])(?=[{CJK}])")
+
+Point = tuple[float, float]
+
+
+def read_glyphs(page: Any, text_page: Any) -> list[Glyph]:
+    """Every character of the page that has a Unicode value, in PDFium's reading order."""
+    to_display = _transform(page)
+    glyphs = []
+    box = pdfium_c.FS_RECTF()
+    for index in range(pdfium_c.FPDFText_CountChars(text_page)):
+        code = pdfium_c.FPDFText_GetUnicode(text_page, index)
+        if code in (0xA, 0xD):
+            glyphs.append(Glyph("\n", index, _NOWHERE))
+        elif code and pdfium_c.FPDFText_GetLooseCharBox(text_page, index, box):
+            one, other = to_display(box.left, box.top), to_display(box.right, box.bottom)
+            region = (min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1]))
+            glyphs.append(Glyph(chr(code), index, region))
+    return glyphs
+
+
+def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[Line]:
+    """Group glyphs into lines, in order; lines without visible text are dropped."""
+    lines = []
+    for row in _rows(glyphs):
+        hyphenated = row[-1].text in _SOFT_HYPHENS
+        text = _join_spaced(" ".join(clean("".join(glyph.text for glyph in row)).split()))
+        visible = [glyph for glyph in row if not glyph.text.isspace() and glyph.text not in _SOFT_HYPHENS]
+        if not text or not visible:
+            continue
+        region = around([glyph.region for glyph in visible])
+        size, bold = _look(text_page, visible)
+        lines.append(Line(text, visible[0].index, page_number, region, size, bold, hyphenated))
+    return lines
+
+
+def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:
+    """Cut at line feeds, and where a glyph is wholly above or below: at a broken word PDFium has no line feed."""
+    row: list[Glyph] = []
+    for glyph in glyphs:
+        if glyph.text == "\n":
+            if row:
+                yield row
+            row = []
+            continue
+        if row and not glyph.text.isspace() and _apart(row[-1].region, glyph.region):
+            yield row
+            row = []
+        if row or not glyph.text.isspace():
+            row.append(glyph)
+    if row:
+        yield row
+
+
+def _apart(one: Region, other: Region) -> bool:
+    height = min(one[3] - one[1], other[3] - other[1])
+    return height > 0 and min(one[3], other[3]) - max(one[1], other[1]) < -0.1 * height
+
+
+def _join_spaced(text: str) -> str:
+    """Letter-spaced Chinese ("通 知 书") in one word, where most neighbours in the line are spaced."""
+    spaced = len(_SPACED_PAIR.findall(text))
+    return _SPACED_PAIR.sub("", text) if spaced > len(_CLOSE_PAIR.findall(text)) else text
+
+
+def _look(text_page: Any, glyphs: Sequence[Glyph]) -> tuple[float, bool]:
+    """Font size in points and whether all of the line is bold, from its first, middle and last glyph."""
+    sample = [glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1]]
+    sizes = sorted(_size(text_page, glyph.index) for glyph in sample)
+    return round(sizes[1], 1), all(_is_bold(text_page, glyph.index) for glyph in sample)
+
+
+def _size(text_page: Any, index: int) -> float:
+    matrix = pdfium_c.FS_MATRIX()
+    size: float = pdfium_c.FPDFText_GetFontSize(text_page, index)
+    if pdfium_c.FPDFText_GetMatrix(text_page, index, matrix):
+        scale: float = (matrix.c**2 + matrix.d**2) ** 0.5
+        size *= scale or 1.0
+    return size
+
+
+def _is_bold(text_page: Any, index: int) -> bool:
+    name = ctypes.create_string_buffer(128)
+    flags = ctypes.c_int()
+    pdfium_c.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    weight: int = pdfium_c.FPDFText_GetFontWeight(text_page, index)
+    return weight >= _BOLD_WEIGHT or _BOLD.search(name.value.decode("utf-8", "ignore")) is not None
+
+
+def _transform(page: Any) -> Callable[[float, float], Point]:
+    """Page coordinates to points on the displayed page: crop box, rotation and the upward y axis undone.
+
+    PDFium only maps to whole device pixels, so three far points are mapped once, on a fine grid, and all else follows.
+    """
+    fine, far = 100, 10_000
+    width, height = page.get_size()
+
+    def mapped(x: float, y: float) -> Point:
+        device_x, device_y = ctypes.c_int(), ctypes.c_int()
+        pdfium_c.FPDF_PageToDevice(page, 0, 0, round(width * fine), round(height * fine), 0, x, y, device_x, device_y)
+        return device_x.value / fine, device_y.value / fine
+
+    (x0, y0), (x1, y1), (x2, y2) = mapped(0, 0), mapped(far, 0), mapped(0, far)
+
+    def to_display(x: float, y: float) -> Point:
+        return (
+            round(x0 + x * (x1 - x0) / far + y * (x2 - x0) / far, 2),
+            round(y0 + x * (y1 - y0) / far + y * (y2 - y0) / far, 2),
+        )
+
+    return to_display

@@ -1,0 +1,143 @@
+"""Lines of a PDF to paragraphs: a PDF has only lines, so where one paragraph ends is read from its layout."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from indexing.parsers.assemble import Region
+from indexing.parsers.clean import is_cjk, join_lines
+from indexing.parsers.outline import is_list_item
+from indexing.parsers.pdf_types import Line, Page, Table, around
+
+_ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；…][”’」』）)\"'\]]*\Z")
+_LOOK_AROUND = 15  # lines before and after that show how wide a column is
+
+Item = Line | Table
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Lines that belong together, or one table."""
+
+    lines: list[Line] = field(default_factory=list)
+    table: Table | None = None
+
+    @property
+    def text(self) -> str:
+        parts = [""]
+        for line in self.lines:
+            parts[-1] += line.text
+            if not line.hyphenated:
+                parts.append("")
+        return join_lines([part for part in parts if part])
+
+    @property
+    def pages(self) -> tuple[int, int]:
+        return (self.table.page, self.table.page) if self.table else (self.lines[0].page, self.lines[-1].page)
+
+    @property
+    def region(self) -> Region:
+        """On its first page."""
+        return self.table.region if self.table else around([x.region for x in self.lines if x.page == self.pages[0]])
+
+
+def body_size(pages: Sequence[Page]) -> float:
+    """The font size that most characters have."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+    return max(sizes, key=lambda size: (sizes[size], -size)) if sizes else 0.0
+
+
+def paragraphs(pages: Sequence[Page]) -> list[Paragraph]:
+    """All paragraphs and tables in reading order; a paragraph may go on over a column or page break."""
+    result: list[Paragraph] = []
+    body = body_size(pages)
+    for page in pages:
+        items: list[Item] = sorted([*page.lines, *page.tables], key=lambda item: item.index)
+        pitch = _pitch(page.lines)
+        for position, item in enumerate(items):
+            if isinstance(item, Table):
+                result.append(Paragraph(table=item))
+                continue
+            column = _column(items, position, item)
+            if result and result[-1].lines and _continues(result[-1], item, column, pitch, body):
+                result[-1].lines.append(item)
+            else:
+                result.append(Paragraph([item]))
+    return result
+
+
+def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pitch: float, body: float) -> bool:
+    """Whether `line` goes on in `paragraph`. `column` is its (left, right), `pitch` the usual distance of lines."""
+    last = paragraph.lines[-1]
+    if last.hyphenated:
+        return True
+    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold or is_list_item(line.text):
+        return False
+    if line.page != last.page or line.top < last.top - 0.5 * last.size:  # the next page or column
+        return abs(line.size - body) < 0.1 * body and not line.bold and _runs_on(last, line, None)
+    if abs(line.top - last.top) < 0.3 * last.size:  # PDFium cut one row into pieces
+        return True
+    distance = line.bottom - last.bottom
+    if distance > 1.3 * pitch or (distance > 1.9 * line.size and not _runs_on(last, line, column)):
+        return False
+    if _is_centered(last, line, column):
+        return True
+    if line.left > last.left + 0.8 * line.size and not (len(paragraph.lines) == 1 and is_list_item(last.text)):
+        return False  # indented: a paragraph begins
+    return _runs_on(last, line, column)
+
+
+def _runs_on(last: Line, line: Line, column: tuple[float, float] | None) -> bool:
+    """Whether the text of `last` goes on in `line`: it was full, or stops in the middle of a sentence."""
+    ended = _ENDS_SENTENCE.search(last.text) is not None
+    if column is None:  # the column of `last` is not at hand
+        return not ended
+    left, right = column
+    room = right - last.right
+    first_word = line.text.split(" ", 1)[0]
+    ems = 2.0 if is_cjk(line.text[0]) else 0.5 * len(first_word) + 1.5
+    if room <= ems * line.size:  # no room was left for the first word of the next line
+        return True
+    if ended:
+        return False
+    return line.text[0].islower() or (is_cjk(line.text[0]) and is_cjk(last.text[-1]) and room < 0.4 * (right - left))
+
+
+def _is_centered(last: Line, line: Line, column: tuple[float, float]) -> bool:
+    """Both lines lie around the column's middle and neither fills it."""
+    middle = (column[0] + column[1]) / 2
+    return all(abs((x.left + x.right) / 2 - middle) < x.size and x.left > column[0] + 2 * x.size for x in (last, line))
+
+
+def _column(items: Sequence[Item], position: int, line: Line) -> tuple[float, float]:
+    """The left and right edge of the text around a line: of the lines near it that start at about the same place."""
+    near = items[max(position - _LOOK_AROUND, 0) : position + _LOOK_AROUND]
+    alike = [
+        other
+        for other in near
+        if isinstance(other, Line)
+        and abs(other.size - line.size) <= 0.15 * line.size
+        and other.left < line.right
+        and other.right > line.left
+    ]
+    return min((x.left for x in alike), default=line.left), max((x.right for x in alike), default=line.right)
+
+
+def _pitch(lines: Sequence[Line]) -> float:
+    """The usual distance between the lines of a paragraph on this page: the most frequent one."""
+    distances: Counter[float] = Counter()
+    for one, other in pairwise(lines):
+        distance = other.bottom - one.bottom
+        if 0.5 * one.size < distance < 3 * one.size and abs(one.size - other.size) < 0.5:
+            distances[round(distance)] += 1
+    if not distances:
+        return max((1.5 * line.size for line in lines), default=0.0)
+    most = max(distances.values())
+    return min(distance for distance, count in distances.items() if count >= 0.6 * most)

@@ -1,0 +1,75 @@
+"""What the PDF modules hand to each other. All lengths are points, measured on the page as displayed, from top left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from indexing.parsers.assemble import Region, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Glyph:
+    """A character on a page; `index` is its place in PDFium's reading order. Line feeds have an empty region."""
+
+    text: str
+    index: int
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Glyphs in a row. `hyphenated`: its last word goes on in the next line, the hyphen itself is not in `text`."""
+
+    text: str
+    index: int
+    page: int
+    region: Region
+    size: float = 0.0  # of the font
+    bold: bool = False
+    hyphenated: bool = False
+
+    @property
+    def left(self) -> float:
+        return self.region[0]
+
+    @property
+    def top(self) -> float:
+        return self.region[1]
+
+    @property
+    def right(self) -> float:
+        return self.region[2]
+
+    @property
+    def bottom(self) -> float:
+        return self.region[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A ruled table; `index` is that of its first glyph."""
+
+    rows: Rows
+    index: int
+    page: int
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Lines and tables of one page, each in reading order."""
+
+    number: int
+    height: float
+    lines: list[Line] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+def around(regions: list[Region]) -> Region:
+    """The smallest region that holds all of `regions` (at least one)."""
+    return (
+        min(region[0] for region in regions),
+        min(region[1] for region in regions),
+        max(region[2] for region in regions),
+        max(region[3] for region in regions),
+    )
