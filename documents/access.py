@@ -1,0 +1,45 @@
+"""Doors to the rows: each finds a row that the actor may use for what they want, or raises."""
+
+from __future__ import annotations
+
+import uuid
+
+from documents.errors import DocumentGone, NotAllowed, NotFound, StaleRevision
+from documents.locks import lock_document
+from documents.models import Document, Tenant
+from documents.querysets import EDITING_ROLES, User, tenants_where
+
+
+def editable_tenant(*, actor: User, slug: str) -> Tenant:
+    """The tenant `slug`, if `actor` is an editor there. A tenant they do not belong to does not exist for them."""
+    tenant = tenants_where(actor, EDITING_ROLES).filter(slug=slug).first()
+    if tenant is not None:
+        return tenant
+    if tenants_where(actor).filter(slug=slug).exists():
+        raise NotAllowed
+    raise NotFound(f"There is no tenant “{slug}”, or you do not belong to it.")
+
+
+def visible_document(*, actor: User, document_id: uuid.UUID) -> Document:
+    """A document whose state `actor` may see. Raises `NotFound`."""
+    document = Document.objects.visible_to(actor).filter(pk=document_id).first()
+    if document is None:
+        raise NotFound
+    return document
+
+
+def lock_for_change(*, actor: User, document_id: uuid.UUID, revision: int | None) -> Document:
+    """Lock a document for a command of `actor`, made with `revision` in view (None: whatever it is now).
+
+    Raises `NotFound`, `NotAllowed`, `DocumentGone` or `StaleRevision`.
+    """
+    document = lock_document(document_id)
+    if not Document.objects.editable_by(actor).filter(pk=document_id).exists():
+        if Document.objects.visible_to(actor).filter(pk=document_id).exists():
+            raise NotAllowed
+        raise NotFound
+    if document.deleted_at is not None:
+        raise DocumentGone
+    if revision is not None and revision != document.revision:
+        raise StaleRevision(currentRevision=document.revision)
+    return document

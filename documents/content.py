@@ -1,0 +1,125 @@
+"""Originals: checked before anything is kept, stored under generated keys, staged first and confirmed with their version."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+import uuid
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from documents import media_types
+from documents.errors import FileTooLarge, InvalidInput, StorageFailed, UnsupportedMediaType
+from documents.models import StoredContent, Tenant
+
+MAX_NAME = 255  # characters
+
+
+def clean_file_name(name: str) -> str:
+    """The last part of a path, without control characters, at most `MAX_NAME` characters, its extension kept."""
+    name = unicodedata.normalize("NFC", name.replace("\\", "/").encode("utf-8", "ignore").decode())
+    name = PurePosixPath(name).name
+    name = "".join(character for character in name if unicodedata.category(character)[0] != "C").strip()
+    if not name or name in {".", ".."}:
+        raise InvalidInput("The file has no name; nothing was stored. Give it a name and upload it again.")
+    if len(name) > MAX_NAME:
+        suffix = PurePosixPath(name).suffix[:20]
+        name = name[: MAX_NAME - len(suffix)] + suffix
+    return name
+
+
+def clean_title(title: str) -> str:
+    """A title in one line. Raises `InvalidInput` if nothing is left or it is too long."""
+    title = title.encode("utf-8", "ignore").decode()
+    title = "".join(" " if unicodedata.category(character)[0] == "C" else character for character in title)
+    title = " ".join(unicodedata.normalize("NFC", title).split())
+    if not title:
+        raise InvalidInput("The title is empty; nothing was changed. Enter a title.")
+    if len(title) > 300:
+        raise InvalidInput("The title is longer than 300 characters; nothing was changed. Shorten it.")
+    return title
+
+
+def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
+    """Check and store the bytes of an upload; it becomes permanent only with `confirm`.
+
+    Raises `InvalidInput`, `FileTooLarge`, `UnsupportedMediaType` or `StorageFailed`; nothing is kept then.
+    """
+    if not content:
+        raise InvalidInput("The file is empty; nothing was stored. Choose a file with content.")
+    if len(content) > settings.KB_MAX_UPLOAD_BYTES:
+        limit = settings.KB_MAX_UPLOAD_BYTES / 1024 / 1024
+        raise FileTooLarge(
+            f"The file is over the limit of {limit:.0f} MiB; nothing was stored. Split it and upload the parts."
+        )
+    try:
+        media_type = media_types.detect(content, file_name)
+    except media_types.UnsupportedFile as error:
+        raise UnsupportedMediaType(f"{error} Nothing was stored.") from error
+    key = f"tenant-{tenant.pk}/{uuid.uuid4()}"
+    # The row first: a crash between the two leaves a row that the sweep finds, never a file that nobody knows of.
+    row = StoredContent.objects.create(
+        tenant=tenant, key=key, sha256=hashlib.sha256(content).hexdigest(), size=len(content), media_type=media_type
+    )
+    try:
+        saved = default_storage.save(key, ContentFile(content))
+    except OSError as error:
+        raise StorageFailed from error
+    assert saved == key, "generated keys never collide"
+    return row
+
+
+def confirm(content: StoredContent) -> None:
+    """Make staged bytes permanent, in the transaction that writes their version."""
+    updated = StoredContent.objects.filter(pk=content.pk, state=StoredContent.State.STAGED).update(
+        state=StoredContent.State.CONFIRMED
+    )
+    if not updated and not StoredContent.objects.filter(pk=content.pk).exists():
+        raise StorageFailed("The upload took so long that it was swept; nothing was changed. Upload the file again.")
+
+
+def read(content: StoredContent) -> bytes:
+    """The stored bytes. Raises `StorageFailed` if they cannot be read or are not the ones that were stored."""
+    try:
+        with default_storage.open(content.key, "rb") as file:
+            data: bytes = file.read()
+    except OSError as error:
+        raise StorageFailed("The stored file could not be read.") from error
+    if hashlib.sha256(data).hexdigest() != content.sha256:
+        raise StorageFailed("The stored file is not the one that was uploaded.")
+    return data
+
+
+def sweep_staged(*, limit: int = 500, dry_run: bool = False) -> int:
+    """Remove uploads that were staged but never confirmed within the grace period; return how many."""
+    before = timezone.now() - timedelta(seconds=settings.KB_UPLOAD_GRACE_SECONDS)
+    orphans = StoredContent.objects.filter(state=StoredContent.State.STAGED, created_at__lt=before)
+    if dry_run:
+        return orphans.count()
+    swept = 0
+    for row in orphans.order_by("created_at")[:limit]:
+        swept += _drop(row, state=StoredContent.State.STAGED)
+    return swept
+
+
+def drop_unused(content_ids: list[int]) -> int:
+    """Remove stored bytes that no version uses any more; return how many."""
+    unused = StoredContent.objects.filter(pk__in=content_ids, versions=None)
+    return sum(_drop(row, state=StoredContent.State.CONFIRMED) for row in unused)
+
+
+def _drop(row: StoredContent, *, state: str) -> int:
+    """Row and file go together: the row's lock keeps a concurrent `confirm` out until the file is gone."""
+    with transaction.atomic():
+        locked = StoredContent.objects.select_for_update().filter(pk=row.pk, state=state).first()
+        if locked is None or locked.versions.exists():
+            return 0
+        default_storage.delete(locked.key)
+        locked.delete()
+    return 1

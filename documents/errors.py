@@ -1,0 +1,101 @@
+"""What a command can be refused for. The sentence says what happened, what is safe and what to do; no HTTP here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DocumentsError(Exception):
+    """The command was refused."""
+
+    code = "refused"
+
+    def __init__(self, message: str | None = None, **facts: Any) -> None:
+        """`facts` go into the answer next to the message: values a program needs to go on, such as `currentRevision`."""
+        self.message = message or " ".join((type(self).__doc__ or "").split())
+        self.facts = facts
+        super().__init__(self.message)
+
+
+class NotFound(DocumentsError):
+    """There is no such document, or you may not see it."""
+
+    code = "not_found"
+
+
+class NotAllowed(DocumentsError):
+    """You may not do this in this tenant. Ask its administrator for the editor role."""
+
+    code = "not_allowed"
+
+
+class InvalidInput(DocumentsError):
+    """The request is not understood; nothing was changed."""
+
+    code = "invalid"
+
+
+class UnsupportedMediaType(InvalidInput):
+    """This type of file is not accepted; nothing was stored."""
+
+    code = "unsupported_document"
+
+
+class FileTooLarge(InvalidInput):
+    """The file is over the size limit; nothing was stored."""
+
+    code = "file_too_large"
+
+
+class UnknownReader(InvalidInput):
+    """A reader is not known in this tenant; nothing was changed."""
+
+    code = "unknown_reader"
+
+
+class Conflict(DocumentsError):
+    """The document is in another state than the request supposes; nothing was changed."""
+
+    code = "conflict"
+
+
+class StaleRevision(Conflict):
+    """Somebody changed the document since you loaded it; nothing was lost. Reload it and repeat your change."""
+
+    code = "stale_revision"
+
+
+class VersionBehind(Conflict):
+    """A newer version was already published. To go back to old text, restore it as a new version."""
+
+    code = "version_behind"
+
+
+class NothingPublished(Conflict):
+    """No version of this document is published. Publish one first."""
+
+    code = "nothing_published"
+
+
+class DocumentGone(Conflict):
+    """The document was deleted. Upload the file as a new document."""
+
+    code = "document_deleted"
+
+
+class KeyReused(Conflict):
+    """This Idempotency-Key was used for a different request. Use a new key for a new request."""
+
+    code = "idempotency_key_reused"
+
+
+class StillRunning(Conflict):
+    """The first request with this Idempotency-Key is still being worked on. Repeat it in a moment."""
+
+    code = "idempotency_in_progress"
+
+
+class StorageFailed(DocumentsError):
+    """The file could not be stored; nothing was changed. Try again, and tell an operator if it goes on."""
+
+    code = "storage_failed"

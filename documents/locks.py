@@ -1,0 +1,33 @@
+"""The order in which rows are locked, everywhere: tenant, document, task, pointer, chunks, cache."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import connection
+
+from documents.errors import NotFound
+from documents.models import Document
+
+_TENANT_LOCKS = 0x6B62  # first key of the two-key advisory locks of tenants
+
+
+def hold_tenant(tenant_id: int) -> None:
+    """Keep the tenant's pipelines as they are until this transaction ends (shared with other holders)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, %s)", [_TENANT_LOCKS, tenant_id])
+
+
+def take_tenant(tenant_id: int) -> None:
+    """Wait for every holder and be alone with the tenant's pipelines until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_TENANT_LOCKS, tenant_id])
+
+
+def lock_document(document_id: uuid.UUID) -> Document:
+    """Lock the tenant (shared) and then the document for a command. Raises `NotFound`."""
+    tenant_id = Document.objects.filter(pk=document_id).values_list("tenant_id", flat=True).first()
+    if tenant_id is None:
+        raise NotFound
+    hold_tenant(tenant_id)
+    return Document.objects.select_for_update(no_key=True).get(pk=document_id)

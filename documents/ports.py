@@ -1,0 +1,82 @@
+"""What the documents ask of the search index. Bound by the setting KB_SEARCH_INDEX, as an e-mail backend is.
+
+`publish_version` calls it inside its own transaction, so a published version and its index task are written together
+or not at all. A signal would fail silently without a receiver; `on_commit` would lose the task with the process.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from documents.models import Document
+    from documents.querysets import DocumentQuerySet
+
+
+class IndexState(StrEnum):
+    """What an editor sees on a document."""
+
+    UNPUBLISHED = "UNPUBLISHED"  # no version was ever requested
+    INDEXING = "INDEXING"  # the requested version is on its way; an older one may be searchable
+    SEARCHABLE = "SEARCHABLE"  # readers are served the requested version
+    FAILED = "FAILED"  # the requested version will not become searchable without a person
+    WITHDRAWN = "WITHDRAWN"  # nothing is shown until the next publish
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTicket:
+    """The order to index a version under the pipeline that serves its tenant."""
+
+    task_id: int
+    state: IndexState
+
+
+class SearchIndex(Protocol):
+    """Every method that writes runs in the caller's transaction, after the caller locked the tenant and the document."""
+
+    def prepare_tenant(self, *, tenant_id: int) -> None:
+        """A tenant was created: give it a pipeline to serve it."""
+        ...
+
+    def request(
+        self, *, tenant_id: int, document_id: uuid.UUID, version_number: int, actor_id: int | None, has_readers: bool
+    ) -> IndexTicket:
+        """Order the indexing of a version; cancel what it supersedes; reopen a dead or cancelled order of the same."""
+        ...
+
+    def readers_restored(self, *, document_id: uuid.UUID, version_number: int) -> None:
+        """A version has readers again: go on with an order that ended because it had none."""
+        ...
+
+    def withdraw(self, *, document_id: uuid.UUID, code: str) -> int:
+        """Cancel what waits for a document (`DOCUMENT_DELETED` or `DOCUMENT_WITHDRAWN`); return how many tasks."""
+        ...
+
+    def retry(self, *, document: Document) -> IndexTicket:
+        """Reopen the dead or cancelled order of the requested version."""
+        ...
+
+    def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
+        """Add `index_state`, `searchable_version`, `index_task_id`, `index_error_code`, `index_error_message`,
+        `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds`
+        (how long readers have been served something older than the requested version; null if they are not)."""
+        ...
+
+    def purge(self, *, document_id: uuid.UUID) -> bool:
+        """Remove all derived data of a deleted document; False if some of it is still held by a running worker."""
+        ...
+
+
+@cache
+def search_index() -> SearchIndex:
+    """The implementation that the settings name."""
+    index: SearchIndex = import_string(settings.KB_SEARCH_INDEX)()
+    return index

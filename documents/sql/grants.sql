@@ -1,0 +1,8 @@
+-- The application reads and writes rows; it owns nothing, so it can neither disable a trigger nor TRUNCATE.
+GRANT USAGE ON SCHEMA public TO :application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :application;
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO :application;
+-- Immutable or append-only by privilege too, not only by trigger.
+REVOKE UPDATE ON document_version FROM :application;
+REVOKE UPDATE, DELETE ON audit_event FROM :application;
+REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM :application;

@@ -1,0 +1,96 @@
+"""New content: a new document, a new version of one, or an old version brought back as a new one."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from documents import audit, content
+from documents.access import editable_tenant, lock_for_change
+from documents.errors import NotFound
+from documents.models import Document, DocumentVersion, StoredContent
+from documents.querysets import User
+
+
+def create_document(*, actor: User, tenant: str, title: str, data: bytes, file_name: str) -> DocumentVersion:
+    """A document with its first version, not yet published.
+
+    Raises `NotFound`/`NotAllowed` for the tenant (by its short name) and what `content.stage` raises for the file.
+    """
+    home = editable_tenant(actor=actor, slug=tenant)
+    title = content.clean_title(title)
+    file_name = content.clean_file_name(file_name)
+    stored = content.stage(tenant=home, content=data, file_name=file_name)
+    with transaction.atomic():
+        document = Document.objects.create(tenant=home, title=title, created_by_id=actor.pk)
+        version = _append(document=document, actor=actor, stored=stored, file_name=file_name)
+        audit.record(document=document, actor=actor, action="create", version_number=version.number)
+    return version
+
+
+def add_version(
+    *, actor: User, document_id: uuid.UUID, revision: int | None, data: bytes, file_name: str, title: str | None = None
+) -> DocumentVersion:
+    """A new, unpublished version of a document; what readers see does not change.
+
+    Raises what `lock_for_change` raises for the document and what `content.stage` raises for the file.
+    """
+    file_name = content.clean_file_name(file_name)
+    with transaction.atomic():  # refuse early, before the bytes are kept
+        tenant = lock_for_change(actor=actor, document_id=document_id, revision=revision).tenant
+    stored = content.stage(tenant=tenant, content=data, file_name=file_name)
+    with transaction.atomic():
+        document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
+        if title is not None:
+            document.title = content.clean_title(title)
+        version = _append(document=document, actor=actor, stored=stored, file_name=file_name)
+        audit.record(document=document, actor=actor, action="add_version", version_number=version.number)
+    return version
+
+
+@transaction.atomic
+def restore_version(
+    *, actor: User, document_id: uuid.UUID, revision: int | None, version_number: int
+) -> DocumentVersion:
+    """A new version with the bytes of an old one. Publishing it is a decision of its own.
+
+    Raises what `lock_for_change` raises, and `NotFound` for an unknown version.
+    """
+    document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
+    old = document.versions.select_related("content").filter(number=version_number).first()
+    if old is None:
+        raise NotFound(f"The document has no version {version_number}.")
+    version = _append(
+        document=document, actor=actor, stored=old.content, file_name=old.file_name, restored_from=old.number
+    )
+    audit.record(document=document, actor=actor, action="restore", version_number=version.number, restored=old.number)
+    return version
+
+
+def _append(
+    *,
+    document: Document,
+    actor: User,
+    stored: StoredContent,
+    file_name: str,
+    restored_from: int | None = None,
+) -> DocumentVersion:
+    """Number the next version; the caller holds the document's lock (or has just created it)."""
+    if restored_from is None:
+        content.confirm(stored)
+    document.latest_version += 1
+    if document.latest_version > 1:
+        document.revision += 1
+    document.save(update_fields=["latest_version", "revision", "title", "updated_at"])
+    return DocumentVersion.objects.create(
+        document=document,
+        tenant_id=document.tenant_id,
+        number=document.latest_version,
+        title=document.title,
+        file_name=file_name,
+        media_type=stored.media_type,
+        content=stored,
+        restored_from=restored_from,
+        created_by_id=actor.pk,
+    )

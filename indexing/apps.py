@@ -1,0 +1,23 @@
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
+
+
+def after_migrate(*, using: str, **_: Any) -> None:
+    """The owner's part that follows every migration: grants, and the pipeline that the settings describe."""
+    from documents.roles import grant
+    from indexing import pipelines
+    from indexing.statements import FOLDER
+
+    grant(using=using, path=FOLDER / "grants.sql")
+    pipelines.ensure_default_pipeline(using=using)
+
+
+class IndexingConfig(AppConfig):
+    name = "indexing"
+    verbose_name = _("Indexing")
+
+    def ready(self) -> None:
+        post_migrate.connect(after_migrate, sender=self)

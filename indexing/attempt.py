@@ -1,0 +1,140 @@
+"""One attempt at one task: parse, split, embed, stage, verify, finish. No transaction is open around slow work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+
+from documents import content
+from documents.errors import StorageFailed
+from documents.models import StoredContent
+from indexing import cache, queue, sink
+from indexing.blocks import Chunk, ParsedDocument
+from indexing.embedders.base import Embedder
+from indexing.errors import NoText, StorageUnavailable, VerificationFailed
+from indexing.lease import Lease
+from indexing.parsers.sandbox import parse_in_child
+from indexing.providers import embedder_for
+from indexing.sink import Manifest, StagedChunk
+from indexing.splitters import split
+from indexing.states import Stage
+
+Item = TypeVar("Item")
+
+Checkpoint = Callable[[], None]
+"""Called between two steps; raises to end the attempt (lease lost, worker told to stop)."""
+
+
+class Attempt:
+    """Carries a lease from its claim to the finish. Raises `LeaseLost`, or an `IndexingError` that says what follows."""
+
+    def __init__(self, lease: Lease, *, checkpoint: Checkpoint) -> None:
+        self._lease, self._checkpoint = lease, checkpoint
+        self._facts: dict[str, Any] = {}
+
+    def begin(self) -> None:
+        """Load what the task is about. Raises a `CancelledError` if nobody wants the result any more."""
+        self._facts = sink.facts(self._lease)
+        sink.refuse_unwanted(self._facts, version_number=self._lease.version_number)
+
+    def run(self) -> None:
+        """The work between `begin` and readers seeing the new version."""
+        self._step(Stage.PARSE)
+        parsed = self._parse()
+        embedder = embedder_for(self._facts["pipeline_config"])
+        self._step(Stage.SPLIT)
+        chunks = self._split(parsed, embedder)
+        manifest = Manifest.of(chunks, lease=self._lease, pipeline_digest=self._facts["pipeline_digest"])
+        staged = sink.already_staged(self._lease, manifest)
+        missing = [item for item in manifest.chunks if item.id not in staged]
+        vectors = self._embed(missing, embedder)
+        self._stage(missing, vectors)
+        self._step(Stage.VALIDATE, 0, len(chunks))
+        verify_places(chunks, parsed)
+        self._checkpoint()
+        sink.finish(self._lease, manifest)
+
+    def _step(self, stage: Stage, done: int = 0, total: int = 0) -> None:
+        self._checkpoint()
+        queue.report(self._lease, stage=stage, done=done, total=total)
+
+    def _parse(self) -> ParsedDocument:
+        key = {
+            "tenant_id": self._lease.tenant_id,
+            "content_digest": self._facts["content_digest"],
+            "media_type": self._facts["media_type"],
+        }
+        parsed = cache.find_parsed(**key)
+        if parsed is None:
+            data = self._read()
+            ensure_no_transaction()
+            parsed = parse_in_child(
+                data,
+                self._facts["media_type"],
+                self._facts["file_name"],
+                timeout=settings.KB_PARSE_TIMEOUT,
+                memory_bytes=settings.KB_PARSE_MEMORY,
+            )
+            cache.keep_parsed(parsed, **key)
+        return parsed
+
+    def _read(self) -> bytes:
+        try:
+            return content.read(StoredContent.objects.get(pk=self._facts["content_id"]))
+        except StorageFailed as error:
+            raise StorageUnavailable from error
+
+    def _split(self, parsed: ParsedDocument, embedder: Embedder) -> list[Chunk]:
+        chunks = split(
+            parsed,
+            title=self._facts["title"],
+            count_tokens=embedder.count_tokens,
+            budget=min(self._facts["pipeline_config"]["splitter"]["tokens"], embedder.max_tokens),
+        )
+        if not chunks:
+            raise NoText
+        return chunks
+
+    def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
+        """Vectors by digest of the embedded text: from the cache, the rest from the model, each batch kept at once."""
+        texts = {item.embedded_digest: item.chunk.embedded_text for item in chunks}
+        key = {"tenant_id": self._lease.tenant_id, "fingerprint": embedder.fingerprint()}
+        vectors = cache.find_vectors(**key, digests=list(texts))
+        unknown = [digest for digest in texts if digest not in vectors]
+        for batch in batches(unknown, embedder.batch_size):
+            self._step(Stage.EMBED, len(vectors), len(texts))
+            ensure_no_transaction()
+            embedded = embedder.embed_passages([texts[digest] for digest in batch])
+            fresh = {digest: cache.literal(vector) for digest, vector in zip(batch, embedded, strict=True)}
+            cache.keep_vectors(**key, vectors=fresh)
+            vectors.update(fresh)
+        return vectors
+
+    def _stage(self, chunks: Sequence[StagedChunk], vectors: dict[str, str]) -> None:
+        for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):
+            self._step(Stage.INDEX, number * sink.STAGE_BATCH, len(chunks))
+            sink.stage(self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"])
+
+
+def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """`items` in pieces of at most `size`."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def verify_places(chunks: Sequence[Chunk], parsed: ParsedDocument) -> None:
+    """Every chunk points into the document. Raises `VerificationFailed`."""
+    for chunk in chunks:
+        start, end = chunk.locator.span
+        page = chunk.locator.page
+        if not 0 <= start < end <= len(parsed.text) or (page is not None and not 1 <= page <= (parsed.pages or 0)):
+            raise VerificationFailed(f"Chunk {chunk.ordinal} points outside the document.")
+
+
+def ensure_no_transaction() -> None:
+    """A lock held across a parser or a provider would stop everybody else for minutes."""
+    if connection.in_atomic_block:
+        raise RuntimeError("slow work was begun inside a transaction")

@@ -1,0 +1,74 @@
+"""Keeps a lease alive from a thread of its own, with a connection of its own, while the attempt is busy elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from django.db import Error, connection
+
+from indexing import queue
+from indexing.errors import LeaseLost
+from indexing.lease import Lease, LeaseClock
+
+logger = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """A context manager around an attempt: renews every third of the lease, and knows when the lease is lost.
+
+    After `max_run_seconds` it no longer renews: an attempt that takes so long hangs, and somebody else may try.
+    """
+
+    def __init__(self, lease: Lease, *, lease_seconds: float, max_run_seconds: float, claimed_at: float) -> None:
+        """`claimed_at`: monotonic seconds, read before the claim was sent."""
+        self._lease, self._seconds = lease, lease_seconds
+        self._give_up_at = claimed_at + max_run_seconds
+        self._clock = LeaseClock(seconds=lease_seconds, now=time.monotonic)
+        self._clock.renewed(sent_at=claimed_at)
+        self._lost, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{lease.task_id}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def ensure_alive(self) -> None:
+        """Raise `LeaseLost` if the database said so, or if by the local clock the lease must be over."""
+        if self._lost.is_set() or self._clock.is_over:
+            raise LeaseLost
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(self._seconds / 3):
+                if time.monotonic() >= self._give_up_at:
+                    logger.warning("task %s runs for too long and is no longer renewed", self._lease.task_id)
+                    return
+                self._beat()
+                if self._lost.is_set():
+                    return
+        finally:
+            connection.close()
+
+    def _beat(self) -> None:
+        sent_at = time.monotonic()
+        try:
+            outcome = queue.renew(self._lease, lease_seconds=self._seconds)
+        except Error:
+            # The database cannot be reached: try again next time; `LeaseClock` ends the attempt if it goes on.
+            logger.warning("task %s: the lease could not be renewed", self._lease.task_id, exc_info=True)
+            connection.close()
+            return
+        if outcome == "renewed":
+            self._clock.renewed(sent_at=sent_at)
+        elif outcome == "lost":
+            self._lost.set()

@@ -1,0 +1,73 @@
+"""Words to search by, made the same way at index and at query time. Pure.
+
+Chinese, Japanese and Korean runs become single characters and pairs of neighbours, everything else lower-cased words.
+That needs no dictionary and beat two Chinese segmenters on three question sets (see docs/search.md).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+
+TOKENIZER_REVISION = "cjk-bigrams-1"
+MAX_POSITION = 16383  # PostgreSQL's limit in a tsvector
+MAX_TOKEN = 100  # code points; longer runs are no words
+
+_CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
+_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+
+
+def normalise(text: str) -> str:
+    """Width and compatibility variants folded, case folded."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def index_tokens(text: str) -> list[str]:
+    """All tokens of a text in order: for a CJK run each character and each pair, else each word."""
+    tokens: list[str] = []
+    for run in _RUNS.findall(normalise(text)):
+        if _IS_CJK.match(run):
+            for position, character in enumerate(run):
+                tokens.append(character)
+                if position + 1 < len(run):
+                    tokens.append(run[position : position + 2])
+        else:
+            tokens.append(run[:MAX_TOKEN])
+    return tokens
+
+
+def query_tokens(text: str) -> list[str]:
+    """Distinct tokens of a query, in order. A single character is used only where the run has no pair: it would match
+    nearly every chunk."""
+    tokens: dict[str, None] = {}
+    for run in _RUNS.findall(normalise(text)):
+        if not _IS_CJK.match(run):
+            tokens[run[:MAX_TOKEN]] = None
+        elif len(run) == 1:
+            tokens[run] = None
+        else:
+            for position in range(len(run) - 1):
+                tokens[run[position : position + 2]] = None
+    return list(tokens)
+
+
+def tsvector(*texts: str) -> str:
+    """The tokens of `texts` as a tsvector literal with positions, to be cast with `::tsvector`."""
+    positions: defaultdict[str, list[int]] = defaultdict(list)
+    position = 0
+    for text in texts:
+        for token in index_tokens(text):
+            position += 1
+            if len(positions[token]) < 255:
+                positions[token].append(min(position, MAX_POSITION))
+    return " ".join(
+        f"{quoted(token)}:{','.join(map(str, dict.fromkeys(places)))}" for token, places in sorted(positions.items())
+    )
+
+
+def quoted(token: str) -> str:
+    """A token as a literal of a tsvector or tsquery."""
+    escaped = token.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

@@ -1,0 +1,314 @@
+"""Derived data: pipelines, the queue, chunks with their vectors, search pointers and caches.
+
+Django owns the tables; every statement that writes to queue, chunks and pointers stands in `indexing/sql/`, and the
+triggers in `indexing/sql/schema/` refuse what does not hold a live lease.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+from pgvector.django import VectorField
+
+from documents.models import Document, Tenant
+from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
+
+
+def choices(values: type[Any]) -> list[tuple[str, str]]:
+    return [(value.value, value.value) for value in values]
+
+
+class Pipeline(models.Model):
+    """One immutable configuration of parser, splitter and embedding model, identified by its digest."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True)
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    config = models.JSONField()
+    dimensions = models.PositiveSmallIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "pipeline"
+        constraints = [models.UniqueConstraint(fields=["id", "dimensions"], name="pipeline_dimensions")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TenantPipeline(models.Model):
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="pipelines")
+    pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="tenants")
+    role = models.CharField(max_length=10, choices=choices(PipelineRole))
+
+    class Meta:
+        db_table = "tenant_pipeline"
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "pipeline"], name="tenant_pipeline_once"),
+            models.UniqueConstraint(fields=["tenant"], condition=Q(role="SERVING"), name="tenant_serves_one_pipeline"),
+        ]
+
+
+class IndexTask(models.Model):
+    """The durable order “make this version searchable under this pipeline”."""
+
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", db_index=False, verbose_name=_("tenant"))
+    document = models.ForeignKey(
+        Document, models.PROTECT, related_name="index_tasks", db_index=False, verbose_name=_("document")
+    )
+    version_number = models.PositiveIntegerField(_("version"))
+    pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="+", db_index=False, verbose_name=_("pipeline"))
+    task_type = models.CharField(_("type"), max_length=10, choices=choices(TaskType), default=TaskType.INDEX)
+    generation = models.PositiveIntegerField(default=1)
+    pool = models.CharField(_("pool"), max_length=20, default=Pool.ONLINE)
+    priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("lower is sooner"))
+    fair = models.BigIntegerField(default=0, help_text="turn among the tenants' waiting tasks, set at enqueue")
+    state = models.CharField(_("state"), max_length=10, choices=choices(TaskState), default=TaskState.PENDING)
+    stage = models.CharField(_("stage"), max_length=10, choices=choices(Stage), null=True)
+    progress_done = models.PositiveIntegerField(default=0)
+    progress_total = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0, help_text=_("the fencing token: never lowered"))
+    failures = models.PositiveIntegerField(_("failures"), default=0, help_text=_("charged to the budget"))
+    max_failures = models.PositiveIntegerField()
+    readers_requested = models.BooleanField(default=True, help_text="the version had readers when it was published")
+    cancel_requested = models.BooleanField(default=False)
+    lease_owner = models.CharField(_("worker"), max_length=200, null=True)
+    lease_until = models.DateTimeField(_("lease until"), null=True)
+    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
+    waiting_since = models.DateTimeField(db_default=Now(), help_text="uncharged waiting is counted from here")
+    started_at = models.DateTimeField(_("started"), null=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+    error_code = models.CharField(_("error"), max_length=50, null=True)
+    error_message = models.TextField(_("reason"), null=True)
+    requested_by_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    updated_at = models.DateTimeField(_("changed"), db_default=Now())
+
+    class Meta:
+        db_table = "index_task"
+        verbose_name = _("index task")
+        verbose_name_plural = _("index tasks")
+        permissions = [("retry_dead_tasks", _("Can retry dead index tasks"))]
+        default_permissions = ("view",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "document", "version_number", "task_type", "pipeline", "generation"],
+                name="index_task_once",
+            ),
+            models.CheckConstraint(
+                name="index_task_lease_iff_running",
+                condition=Q(state="RUNNING", lease_owner__isnull=False, lease_until__isnull=False)
+                | (~Q(state="RUNNING") & Q(lease_owner=None, lease_until=None)),
+            ),
+            models.CheckConstraint(
+                name="index_task_due_iff_waiting",
+                condition=Q(state="RETRY_WAIT", next_attempt_at__isnull=False)
+                | (~Q(state="RETRY_WAIT") & Q(next_attempt_at=None)),
+            ),
+            models.CheckConstraint(
+                name="index_task_end_has_reason",
+                condition=~Q(state__in=["DEAD", "CANCELLED", "RETRY_WAIT"]) | Q(error_code__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="index_task_finished_iff_final",
+                condition=Q(state__in=["SUCCEEDED", "DEAD", "CANCELLED"], finished_at__isnull=False)
+                | (~Q(state__in=["SUCCEEDED", "DEAD", "CANCELLED"]) & Q(finished_at=None)),
+            ),
+            models.CheckConstraint(name="index_task_failures_in_budget", condition=Q(failures__lte=F("max_failures"))),
+            models.CheckConstraint(name="index_task_known_state", condition=Q(state__in=[s.value for s in TaskState])),
+        ]
+        indexes = [
+            # The claim's three parts. None holds lease_until or progress, so that renewals stay HOT.
+            models.Index(
+                fields=["pool", "priority", "fair", "id"], name="index_task_pending", condition=Q(state="PENDING")
+            ),
+            models.Index(
+                fields=["pool", "next_attempt_at", "id"], name="index_task_retry_wait", condition=Q(state="RETRY_WAIT")
+            ),
+            models.Index(fields=["pool", "id"], name="index_task_running", condition=Q(state="RUNNING")),
+            # A tenant's last turn, for `fair` at enqueue.
+            models.Index(
+                fields=["tenant", "pool", "priority", "fair"], name="index_task_turn", condition=Q(state="PENDING")
+            ),
+            models.Index(fields=["document", "version_number"], name="index_task_of_version"),
+            models.Index(fields=["-updated_at"], name="index_task_latest"),
+            models.Index(fields=["updated_at"], name="index_task_dead", condition=Q(state="DEAD")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_type} {self.pk}"
+
+
+class TaskEvent(models.Model):
+    """What happened to a task, written by a trigger for every move, and by a worker for a refused late write.
+
+    Append-only, without foreign keys: it outlives tasks and documents.
+    """
+
+    task_id = models.BigIntegerField()
+    tenant_id = models.BigIntegerField()
+    kind = models.CharField(max_length=10, default="move", help_text="move, or refused (a late write)")
+    from_state = models.CharField(max_length=10, null=True)
+    to_state = models.CharField(max_length=10, null=True)
+    attempts = models.PositiveIntegerField()
+    worker = models.CharField(max_length=200, null=True)
+    code = models.CharField(max_length=50, null=True)
+    detail = models.TextField(null=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "task_event"
+        ordering = ["id"]
+        indexes = [models.Index(fields=["task_id", "id"], name="task_event_of_task")]
+
+
+class Chunk(models.Model):
+    """A piece of one version under one pipeline. Invisible until a search pointer includes its generation.
+
+    No foreign keys: the trigger that checks the lease compares tenant, document and pipeline with the task's, once a batch.
+    """
+
+    chunk_id = models.UUIDField(help_text="deterministic: see indexing.identity")
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    version_number = models.PositiveIntegerField()
+    pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    generation = models.PositiveIntegerField()
+    ordinal = models.PositiveIntegerField()
+    text = models.TextField()
+    heading_path = models.JSONField()
+    locator = models.JSONField()
+    tokens = models.PositiveIntegerField()
+    embedded_digest = models.CharField(max_length=64, help_text="key of its vector in the embedding cache")
+    terms = SearchVectorField(help_text="tokens made by indexing.lexical, not by a text search configuration")
+    task_id = models.BigIntegerField(help_text="the task that staged it")
+    attempts = models.PositiveIntegerField(help_text="the attempt that staged it")
+
+    class Meta:
+        db_table = "chunk"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "pipeline", "version_number", "generation", "ordinal"], name="chunk_ordinal_once"
+            ),
+            models.UniqueConstraint(fields=["chunk_id", "generation"], name="chunk_identity"),
+        ]
+        indexes = [
+            GinIndex(fields=["terms"], name="chunk_terms"),
+            models.Index(fields=["task_id"], name="chunk_of_task"),
+            models.Index(fields=["tenant", "embedded_digest"], name="chunk_embedded_text"),
+        ]
+
+
+class ChunkVector(models.Model):
+    """The vector of a chunk, in a narrow table of its own: beside the text it would be stored out of line, and an exact
+    scan would read two to five times as much."""
+
+    chunk = models.OneToOneField(Chunk, models.CASCADE, primary_key=True, related_name="vector", db_constraint=False)
+    tenant_id = models.BigIntegerField()
+    document_id = models.UUIDField()
+    version_number = models.PositiveIntegerField()
+    generation = models.PositiveIntegerField()
+    pipeline_id = models.PositiveSmallIntegerField()
+    dimensions = models.PositiveSmallIntegerField()
+    embedding = VectorField()
+
+    class Meta:
+        db_table = "chunk_vector"
+        indexes = [
+            models.Index(
+                fields=["document_id", "pipeline_id", "version_number", "generation"], name="chunk_vector_of_set"
+            )
+        ]
+
+
+class SearchPointer(models.Model):
+    """Which version and generation of a document readers get under a pipeline. Never moves to a lower version."""
+
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", db_index=False)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="search_pointers", db_index=False)
+    pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="+", db_index=False)
+    version_number = models.PositiveIntegerField()
+    generation = models.PositiveIntegerField()
+    chunk_count = models.PositiveIntegerField()
+    manifest_digest = models.CharField(max_length=64)
+    task_id = models.BigIntegerField()
+    attempts = models.PositiveIntegerField()
+    switched_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "search_pointer"
+        constraints = [models.UniqueConstraint(fields=["document", "pipeline"], name="search_pointer_once")]
+        indexes = [models.Index(fields=["tenant", "pipeline"], name="search_pointer_of_tenant")]
+
+
+class PointerLog(models.Model):
+    """Every move of a search pointer, written by a trigger."""
+
+    tenant_id = models.BigIntegerField()
+    document_id = models.UUIDField(db_index=True)
+    pipeline_id = models.PositiveSmallIntegerField()
+    from_version = models.PositiveIntegerField(null=True)
+    from_generation = models.PositiveIntegerField(null=True)
+    to_version = models.PositiveIntegerField(null=True)
+    to_generation = models.PositiveIntegerField(null=True)
+    task_id = models.BigIntegerField()
+    attempts = models.PositiveIntegerField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "pointer_log"
+        ordering = ["id"]
+
+
+class ParseCache(models.Model):
+    """A parsed document as compressed JSON, per tenant, content and parser revision."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False)
+    content_digest = models.CharField(max_length=64)
+    media_type = models.CharField(max_length=100)
+    parser_revision = models.CharField(max_length=50)
+    parsed = models.BinaryField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "parse_cache"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "content_digest", "media_type", "parser_revision"], name="parse_cache_key"
+            )
+        ]
+
+
+class EmbeddingCache(models.Model):
+    """A vector per tenant, model fingerprint and digest of the embedded text: survives tasks and crashes."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False)
+    fingerprint = models.CharField(max_length=64)
+    text_digest = models.CharField(max_length=64)
+    embedding = VectorField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "embedding_cache"
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
+        ]
+
+
+class TermStatistic(models.Model):
+    """In how many chunks of a tenant's serving pipeline a term stands. Kept by a scheduled command, never in finish."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False)
+    pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="+", db_index=False)
+    term = models.TextField()
+    chunks = models.PositiveIntegerField()
+
+    class Meta:
+        db_table = "term_statistic"
+        constraints = [models.UniqueConstraint(fields=["tenant", "pipeline", "term"], name="term_statistic_once")]

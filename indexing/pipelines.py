@@ -1,0 +1,86 @@
+"""Pipelines: immutable configurations, which one serves a tenant, and the vector index of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+from django.db.models import Max
+
+from indexing.identity import config_digest
+from indexing.lexical import TOKENIZER_REVISION
+from indexing.models import Pipeline, TenantPipeline
+from indexing.parsers import PARSER_REVISION
+from indexing.providers import default_embedder_config
+from indexing.splitters import SPLITTER_REVISION
+from indexing.states import PipelineRole
+
+MAX_VECTOR_INDEX_DIMENSIONS = 2000  # pgvector's limit for HNSW over `vector`; above it the index is over `halfvec`
+
+
+def default_config() -> dict[str, Any]:
+    """The configuration that the settings describe."""
+    return {
+        "parser": PARSER_REVISION,
+        "splitter": {"strategy": "structure", "revision": SPLITTER_REVISION, "tokens": settings.KB_CHUNK_TOKENS},
+        "embedder": default_embedder_config(),
+        "lexical": TOKENIZER_REVISION,
+    }
+
+
+def ensure_default_pipeline(*, using: str) -> Pipeline:
+    """The pipeline that the settings describe, made with its vector index if it is new. For the owner's connection."""
+    config = default_config()
+    digest = config_digest(config)
+    pipeline = Pipeline.objects.using(using).filter(digest=digest).first()
+    if pipeline is None:
+        embedder = config["embedder"]
+        last = Pipeline.objects.using(using).aggregate(last=Max("id"))["last"] or 0
+        pipeline = Pipeline.objects.using(using).create(
+            id=last + 1,
+            name=f"{embedder['model']} {embedder['dimensions']}d #{last + 1}",
+            digest=digest,
+            config=config,
+            dimensions=embedder["dimensions"],
+        )
+    ensure_vector_index(pipeline_id=pipeline.pk, dimensions=pipeline.dimensions, using=using)
+    return pipeline
+
+
+def ensure_vector_index(*, pipeline_id: int, dimensions: int, using: str) -> None:
+    """One partial HNSW index per pipeline, built without blocking writers; one that a crash left invalid is rebuilt."""
+    name = f"chunk_vector_hnsw_{int(pipeline_id)}_{int(dimensions)}"
+    expression, operators = vector_expression(dimensions)
+    with connections[using].cursor() as cursor:
+        cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name])
+        found = cursor.fetchone()
+        if found == (True,):
+            return
+        if found:
+            cursor.execute(f"DROP INDEX CONCURRENTLY {name}")
+        cursor.execute(
+            f"CREATE INDEX CONCURRENTLY {name} ON chunk_vector USING hnsw (({expression}) {operators}) "
+            f"WHERE pipeline_id = {int(pipeline_id)}"
+        )
+
+
+def vector_expression(dimensions: int) -> tuple[str, str]:
+    """The indexed expression over `embedding` and its operator class; searches must use the same expression."""
+    kind = "vector" if dimensions <= MAX_VECTOR_INDEX_DIMENSIONS else "halfvec"
+    return f"embedding::{kind}({int(dimensions)})", f"{kind}_cosine_ops"
+
+
+def serving_pipeline(tenant_id: int) -> Pipeline | None:
+    """The pipeline that searches of this tenant use."""
+    serving = (
+        TenantPipeline.objects.filter(tenant=tenant_id, role=PipelineRole.SERVING).select_related("pipeline").first()
+    )
+    return serving.pipeline if serving else None
+
+
+def pipelines_to_fill(tenant_id: int) -> list[tuple[int, PipelineRole]]:
+    """Pipelines under which a new version is indexed, the serving one first."""
+    rows = TenantPipeline.objects.filter(tenant=tenant_id).exclude(role=PipelineRole.RETIRED)
+    found = [(row.pipeline_id, PipelineRole(row.role)) for row in rows]
+    return sorted(found, key=lambda item: (item[1] != PipelineRole.SERVING, item[0]))

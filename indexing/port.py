@@ -1,0 +1,145 @@
+"""The search index as `documents` sees it. Bound by KB_SEARCH_INDEX."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, cast
+
+from django.db.models import Case, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+
+from documents.errors import Conflict
+from documents.models import Document, Publication
+from documents.ports import IndexState, IndexTicket
+from documents.querysets import DocumentQuerySet
+from indexing import queue
+from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
+from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
+from indexing.pipelines import pipelines_to_fill
+from indexing.statements import row, rows
+from indexing.states import PipelineRole, TaskState, TaskType
+
+_CANCELLATIONS = {error.code: error for error in (DocumentDeleted, DocumentWithdrawn)}
+
+
+class PostgresSearchIndex:
+    """Implements `documents.ports.SearchIndex` with tables beside the documents'."""
+
+    def prepare_tenant(self, *, tenant_id: int) -> None:
+        pipeline = Pipeline.objects.order_by("-id").first()
+        if pipeline is None:
+            raise Conflict("There is no pipeline yet. Run “manage.py migrate” first.")
+        TenantPipeline.objects.create(tenant_id=tenant_id, pipeline=pipeline, role=PipelineRole.SERVING)
+
+    def request(
+        self, *, tenant_id: int, document_id: uuid.UUID, version_number: int, actor_id: int | None, has_readers: bool
+    ) -> IndexTicket:
+        fill = pipelines_to_fill(tenant_id)
+        if not fill or fill[0][1] is not PipelineRole.SERVING:
+            raise Conflict("This tenant has no pipeline to serve it; nothing was published. Tell an operator.")
+        queue.cancel_older(document_id=document_id, version_number=version_number)
+        orders = [
+            queue.enqueue(
+                tenant_id=tenant_id,
+                document_id=document_id,
+                version_number=version_number,
+                pipeline_id=pipeline_id,
+                actor_id=actor_id,
+                has_readers=has_readers,
+            )
+            for pipeline_id, _ in fill
+        ]
+        task_id, state = orders[0]
+        return IndexTicket(task_id, _index_state(state))
+
+    def readers_restored(self, *, document_id: uuid.UUID, version_number: int) -> None:
+        stopped = IndexTask.objects.filter(
+            document=document_id, version_number=version_number, state=TaskState.DEAD, error_code=AccessRevoked.code
+        )
+        for task_id in stopped.order_by("id").values_list("id", flat=True):
+            queue.reopen(task_id=task_id)
+
+    def withdraw(self, *, document_id: uuid.UUID, code: str) -> int:
+        return queue.cancel_waiting(document_id=document_id, reason=_CANCELLATIONS[code]())
+
+    def retry(self, *, document: Document) -> IndexTicket:
+        tasks = _orders_of_requested(document.tenant_id, document.pk, document.requested_version)
+        task = tasks.order_by("-id").first()
+        if task is None:
+            raise Conflict("There is no index task for the requested version. Publish it again.")
+        if task.state == TaskState.SUCCEEDED or not queue.reopen(task_id=task.pk):
+            raise Conflict("The index task has ended and cannot be tried again. Publish the version again.")
+        state = TaskState.RUNNING if task.state == TaskState.RUNNING else TaskState.PENDING
+        return IndexTicket(task.pk, _index_state(state))
+
+    def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
+        task = _orders_of_requested(OuterRef("tenant"), OuterRef("pk"), OuterRef("requested_version")).order_by("-id")
+        pointer = SearchPointer.objects.filter(
+            document=OuterRef("pk"),
+            pipeline__tenants__tenant=OuterRef("tenant"),
+            pipeline__tenants__role=PipelineRole.SERVING,
+        )
+        asked = Publication.objects.filter(document=OuterRef("pk"), version_number=OuterRef("requested_version"))
+        served = Q(withdrawn_at=None, deleted_at=None, _pointer__gte=F("serve_from_version"))
+        annotated = documents.annotate(
+            _pointer=Subquery(pointer.values("version_number")[:1]),
+            _task_state=Subquery(task.values("state")[:1]),
+            index_task_id=Subquery(task.values("id")[:1]),
+            index_error_code=Subquery(task.values("error_code")[:1]),
+            index_error_message=Subquery(task.values("error_message")[:1]),
+            index_stage=Subquery(task.values("stage")[:1]),
+            index_progress_done=Subquery(task.values("progress_done")[:1]),
+            index_progress_total=Subquery(task.values("progress_total")[:1]),
+            _asked_at=Subquery(asked.order_by("requested_at").values("requested_at")[:1]),
+        )
+        annotated = annotated.annotate(
+            searchable_version=Case(When(served, then=F("_pointer")), default=None),
+            index_state=Case(
+                When(deleted_at__isnull=False, then=Value(IndexState.DELETED)),
+                When(withdrawn_at__isnull=False, then=Value(IndexState.WITHDRAWN)),
+                When(requested_version=None, then=Value(IndexState.UNPUBLISHED)),
+                When(_pointer=F("requested_version"), then=Value(IndexState.SEARCHABLE)),
+                When(_task_state__in=[TaskState.DEAD, TaskState.CANCELLED], then=Value(IndexState.FAILED)),
+                When(_task_state=None, then=Value(IndexState.FAILED)),
+                default=Value(IndexState.INDEXING),
+            ),
+        )
+        behind = Q(searchable_version__isnull=False, searchable_version__lt=F("requested_version"))
+        age = Func(
+            CombinedExpression(Now(), "-", F("_asked_at")),
+            function="EXTRACT",
+            template="%(function)s(EPOCH FROM %(expressions)s)",
+        )
+        annotated = annotated.annotate(
+            staleness_seconds=Case(When(behind, then=age), default=None, output_field=FloatField())
+        )
+        return cast(DocumentQuerySet, annotated)
+
+    def purge(self, *, document_id: uuid.UUID) -> bool:
+        rows("sink", "end_abandoned", document=document_id, message=str(DocumentDeleted()))
+        if row("sink", "running_tasks", document=document_id) is not None:
+            return False
+        tenant_id = Document.objects.values_list("tenant_id", flat=True).get(pk=document_id)
+        rows("sink", "purge_pointers", document=document_id)
+        rows("sink", "purge_vectors_cache", document=document_id, tenant=tenant_id)
+        rows("sink", "purge_parse_cache", document=document_id)
+        rows("sink", "purge_chunks", document=document_id)
+        return True
+
+
+def _orders_of_requested(tenant: Any, document: Any, version: Any) -> QuerySet[IndexTask]:
+    """Orders of one version under the pipeline that serves its tenant."""
+    return IndexTask.objects.filter(
+        document=document,
+        version_number=version,
+        task_type__in=[TaskType.INDEX, TaskType.REINDEX],
+        pipeline__tenants__tenant=tenant,
+        pipeline__tenants__role=PipelineRole.SERVING,
+    )
+
+
+def _index_state(state: TaskState) -> IndexState:
+    if state is TaskState.SUCCEEDED:
+        return IndexState.SEARCHABLE
+    return IndexState.FAILED if state in (TaskState.DEAD, TaskState.CANCELLED) else IndexState.INDEXING

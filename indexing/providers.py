@@ -1,0 +1,55 @@
+"""Embedders from a pipeline's stored configuration and the environment."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+
+from indexing.embedders.base import Embedder
+from indexing.embedders.local import LocalEmbedder
+from indexing.embedders.registry import EmbedderConfig, Endpoint, build
+from indexing.errors import EmbeddingUnavailable
+
+
+def default_embedder_config() -> dict[str, Any]:
+    """What the settings describe: the bundled model, or an endpoint if KB_EMBEDDING_URL is set."""
+    if not settings.KB_EMBEDDING_URL:
+        bundled = LocalEmbedder()
+        return {
+            "kind": "local",
+            "model": bundled.model,
+            "dimensions": bundled.dimensions,
+            "query_prefix": "",
+            "passage_prefix": "",
+        }
+    return {
+        "kind": "openai",
+        "model": settings.KB_EMBEDDING_MODEL,
+        "dimensions": settings.KB_EMBEDDING_DIMENSIONS,
+        "query_prefix": settings.KB_EMBEDDING_QUERY_PREFIX,
+        "passage_prefix": settings.KB_EMBEDDING_PASSAGE_PREFIX,
+    }
+
+
+def embedder_for(pipeline_config: dict[str, Any]) -> Embedder:
+    """The embedder of a pipeline, one per process. Raises `EmbeddingUnavailable` if its endpoint is not configured."""
+    stored = json.dumps(pipeline_config["embedder"], sort_keys=True)
+    endpoint = None
+    if pipeline_config["embedder"]["kind"] == "openai":
+        if not settings.KB_EMBEDDING_URL:
+            raise EmbeddingUnavailable("KB_EMBEDDING_URL is not set for the model of this pipeline.")
+        endpoint = Endpoint(
+            url=settings.KB_EMBEDDING_URL,
+            api_key=settings.KB_EMBEDDING_API_KEY,
+            connect_timeout=settings.KB_EMBEDDING_CONNECT_TIMEOUT,
+            timeout=settings.KB_EMBEDDING_TIMEOUT,
+        )
+    return _build(stored, settings.KB_EMBEDDING_BATCH_SIZE, endpoint)
+
+
+@lru_cache(maxsize=8)
+def _build(stored: str, batch_size: int, endpoint: Endpoint | None) -> Embedder:
+    return build(EmbedderConfig(**json.loads(stored), batch_size=batch_size), endpoint)

@@ -1,0 +1,167 @@
+"""The queue: a row in `index_task` per order. Claims are atomic; every later write names its attempt and is refused once
+the lease is over. Each function runs in the caller's transaction, or commits at once where the caller has none."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from indexing import errors
+from indexing.backoff import Verdict
+from indexing.lease import Lease
+from indexing.statements import row, rows
+from indexing.states import Pool, Stage, TaskState, TaskType
+
+CHANNEL = "index_task"
+
+_EXHAUSTED = (
+    "The worker stopped several times while it indexed this version. Retry it, and tell an operator if it goes on."
+)
+
+
+def enqueue(
+    *,
+    tenant_id: int,
+    document_id: uuid.UUID,
+    version_number: int,
+    pipeline_id: int,
+    actor_id: int | None,
+    has_readers: bool,
+    task_type: TaskType = TaskType.INDEX,
+    generation: int = 1,
+    pool: str = Pool.ONLINE,
+    priority: int = 0,
+) -> tuple[int, TaskState]:
+    """Order a version's indexing, or find the order there is; one that is dead, cancelled or waiting is reopened."""
+    identity: dict[str, Any] = {
+        "tenant": tenant_id,
+        "document": document_id,
+        "version": version_number,
+        "pipeline": pipeline_id,
+        "task_type": task_type,
+        "generation": generation,
+    }
+    created = row(
+        "queue",
+        "enqueue",
+        **identity,
+        pool=pool,
+        priority=priority,
+        max_failures=settings.KB_MAX_FAILURES,
+        readers_requested=has_readers,
+        actor=actor_id,
+    )
+    wake_workers()
+    if created is not None:
+        return created["id"], TaskState.PENDING
+    found = row("queue", "find_order", **identity)
+    assert found is not None, "the order was refused because it exists, and orders are never removed"
+    state = TaskState(found["state"])
+    if (
+        state is not TaskState.SUCCEEDED
+        and reopen(task_id=found["id"], has_readers=has_readers)
+        and (state is not TaskState.RUNNING)
+    ):
+        state = TaskState.PENDING
+    return found["id"], state
+
+
+def reopen(*, task_id: int, has_readers: bool = False) -> bool:
+    """Try a dead, cancelled or waiting task again with a new budget; False if it cannot be."""
+    wake_workers()
+    return row("queue", "reopen", task=task_id, has_readers=has_readers) is not None
+
+
+def cancel_older(*, document_id: uuid.UUID, version_number: int) -> int:
+    """Cancel what waits for versions below `version_number`; return how many."""
+    return len(
+        rows("queue", "cancel_older", document=document_id, version=version_number, message=str(errors.Superseded()))
+    )
+
+
+def cancel_waiting(*, document_id: uuid.UUID, reason: errors.CancelledError) -> int:
+    """Cancel everything that waits for a document; return how many."""
+    return len(rows("queue", "cancel_waiting", document=document_id, code=reason.code, message=str(reason)))
+
+
+def cancel(*, task_id: int) -> bool:
+    """A person cancels a task: at once, or before a running attempt's next step. False if it has ended already."""
+    return row("queue", "cancel_task", task=task_id, message=str(errors.CancelledByUser())) is not None
+
+
+def claim(*, worker: str, pool: str, lease_seconds: float) -> Lease | None:
+    """Take the next task, or None. Committed on return: no lock is held while it is worked on."""
+    found = row("queue", "claim", worker=worker, pool=pool, lease=lease_seconds, exhausted=_EXHAUSTED)
+    if found is None:
+        return None
+    return Lease(task_id=found.pop("id"), worker=worker, **found)
+
+
+def renew(lease: Lease, *, lease_seconds: float) -> str:
+    """Prolong a lease: “renewed”, “busy” (our own transaction holds the row) or “lost”."""
+    found = row("queue", "renew", **lease.token, lease=lease_seconds)
+    assert found is not None, "the statement always returns a row"
+    outcome: str = found["outcome"]
+    return outcome
+
+
+def fence(lease: Lease) -> None:
+    """Make this transaction the holder of the lease. Raises `LeaseLost`; the caller rolls back."""
+    if row("queue", "fence", **lease.token) is None:
+        raise errors.LeaseLost
+
+
+def report(lease: Lease, *, stage: Stage, done: int = 0, total: int = 0) -> None:
+    """Say where the work is. Raises `LeaseLost`, or `CancelledByUser` if a person wishes so."""
+    found = row("queue", "report", **lease.token, stage=stage, done=done, total=total)
+    if found is None:
+        raise errors.LeaseLost
+    if found["cancel_requested"]:
+        raise errors.CancelledByUser
+
+
+def release(lease: Lease) -> None:
+    """Give the lease back, uncharged. Raises `LeaseLost`."""
+    if row("queue", "release", **lease.token) is None:
+        raise errors.LeaseLost
+    wake_workers()
+
+
+def fail(lease: Lease, *, error: errors.IndexingError, verdict: Verdict) -> None:
+    """End the attempt as `verdict` says. Raises `LeaseLost`: then no failure is recorded."""
+    ended = row(
+        "queue",
+        "fail",
+        **lease.token,
+        state=verdict.state,
+        charge=verdict.charge,
+        delay=verdict.delay,
+        code=error.code,
+        message=str(error),
+    )
+    if ended is None:
+        raise errors.LeaseLost
+
+
+def record_refusal(lease: Lease, *, action: str) -> None:
+    """Remember a late write that the fence refused, in a transaction of its own."""
+    row("queue", "record_refusal", **lease.token, action=action)
+
+
+def seconds_until_due(*, pool: str) -> float | None:
+    """When something becomes due by the clock alone, or None if nothing waits for time."""
+    found = row("queue", "next_due", pool=pool)
+    return found["seconds"] if found else None
+
+
+def wake_workers() -> None:
+    """Tell sleeping workers after commit. Only a hint: polling finds the task anyway."""
+    transaction.on_commit(_notify, robust=True)
+
+
+def _notify() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])

@@ -1,0 +1,153 @@
+"""Stage, then switch: chunks are stored where no reader looks, verified, and switched on in one short transaction."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from documents.locks import hold_tenant
+from documents.models import Document
+from documents.publishing import promote
+from indexing import errors, lexical, queue
+from indexing.blocks import Chunk
+from indexing.identity import chunk_id, manifest_digest, text_digest
+from indexing.lease import Lease
+from indexing.statements import row, rows
+from indexing.states import PipelineRole
+
+STAGE_BATCH = 200  # chunks written in one fenced transaction
+
+
+@dataclass(frozen=True, slots=True)
+class StagedChunk:
+    """A chunk with its identity and the digest of what is embedded for it."""
+
+    id: uuid.UUID
+    chunk: Chunk
+    embedded_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a complete set of chunks consists of."""
+
+    chunks: tuple[StagedChunk, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk], *, lease: Lease, pipeline_digest: str) -> Manifest:
+        staged = tuple(
+            StagedChunk(
+                id=chunk_id(
+                    document_id=lease.document_id,
+                    version_number=lease.version_number,
+                    pipeline_digest=pipeline_digest,
+                    chunk=chunk,
+                ),
+                chunk=chunk,
+                embedded_digest=text_digest(chunk.embedded_text),
+            )
+            for chunk in chunks
+        )
+        return cls(staged, manifest_digest((item.chunk.ordinal, item.id, item.chunk.text) for item in staged))
+
+
+def facts(lease: Lease) -> dict[str, Any]:
+    """What decides whether a task is still wanted, and where its content is."""
+    found = row("sink", "facts", **lease.chunk_set)
+    if found is None:
+        raise errors.DocumentDeleted  # its versions were purged
+    return found
+
+
+def refuse_unwanted(found: dict[str, Any], *, version_number: int) -> None:
+    """Raise the `CancelledError` that says why nobody wants the result any more, if so."""
+    if found["deleted"]:
+        raise errors.DocumentDeleted
+    if found["withdrawn"]:
+        raise errors.DocumentWithdrawn
+    if found["role"] == PipelineRole.RETIRED:
+        raise errors.PipelineRetired
+    if found.get("cancel_requested"):
+        raise errors.CancelledByUser
+    # An older version that was running when a newer one was published may still finish; it is not begun again.
+    if "pointer_version" in found and version_number < max(found["requested_version"], found["pointer_version"] or 0):
+        raise errors.Superseded
+
+
+def already_staged(lease: Lease, manifest: Manifest) -> set[uuid.UUID]:
+    """Ids of the manifest's chunks that are stored; rows of other contents are removed, under the fence."""
+    with transaction.atomic():
+        queue.fence(lease)
+        rows("sink", "discard_strangers", **lease.chunk_set, keep=[item.id for item in manifest.chunks])
+        return {item["chunk_id"] for item in rows("sink", "staged", **lease.chunk_set)}
+
+
+def stage(lease: Lease, chunks: Sequence[StagedChunk], *, vectors: dict[str, str], dimensions: int) -> None:
+    """Store one batch with its vectors, under the fence. Raises `LeaseLost`."""
+    batch = [
+        {
+            "chunk_id": str(item.id),
+            "ordinal": item.chunk.ordinal,
+            "text": item.chunk.text,
+            "heading_path": list(item.chunk.heading_path),
+            "locator": item.chunk.locator.to_json(),
+            "tokens": item.chunk.tokens,
+            "embedded_digest": item.embedded_digest,
+            "terms": lexical.tsvector(item.chunk.context, item.chunk.text),
+            "embedding": vectors[item.embedded_digest],
+        }
+        for item in chunks
+    ]
+    with transaction.atomic():
+        queue.fence(lease)
+        rows(
+            "sink",
+            "stage",
+            **lease.chunk_set,
+            task=lease.task_id,
+            attempts=lease.attempts,
+            dimensions=dimensions,
+            rows=json.dumps(batch, ensure_ascii=False),
+        )
+
+
+def verify(lease: Lease, manifest: Manifest) -> None:
+    """Compare what is stored with the manifest. Raises `VerificationFailed`."""
+    stored = row("sink", "manifest", **lease.chunk_set)
+    assert stored is not None, "an aggregate always returns a row"
+    if (stored["count"], stored["vectors"], stored["digest"]) != (len(manifest.chunks),) * 2 + (manifest.digest,):
+        raise errors.VerificationFailed(f"{stored['count']} of {len(manifest.chunks)} chunks are stored.")
+
+
+def finish(lease: Lease, manifest: Manifest) -> None:
+    """Switch readers to the new set and mark the task done: both, or neither.
+
+    Locks in the order tenant, document, task, pointer. Raises `LeaseLost`, a `CancelledError` if nobody wants the result
+    any more (a newer version stands, too), `AccessRevoked` or `VerificationFailed`; nothing has changed then.
+    """
+    with transaction.atomic():
+        hold_tenant(lease.tenant_id)
+        document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
+        queue.fence(lease)
+        if document is None:
+            raise errors.DocumentDeleted
+        wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
+        assert wanted is not None, "the fence holds the row"
+        refuse_unwanted({**document, **wanted}, version_number=lease.version_number)
+        if wanted["readers_requested"] and not wanted["has_readers"]:
+            raise errors.AccessRevoked
+        verify(lease, manifest)
+        count = len(manifest.chunks)
+        held = {"task": lease.task_id, "attempts": lease.attempts, "count": count}
+        if row("sink", "switch", **lease.chunk_set, **held, digest=manifest.digest) is None:
+            raise errors.Superseded
+        if document["staleness"] == Document.Staleness.PUBLISH_WHEN_READY and wanted["role"] == PipelineRole.SERVING:
+            promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
+        if row("queue", "succeed", **held) is None:
+            raise errors.LeaseLost

@@ -1,0 +1,212 @@
+-- Every statement on the queue. `-- name:` begins a statement; the sentence under it says what no row means.
+
+-- name: enqueue
+-- Order the indexing of a version. No row: the order exists already.
+-- `fair` gives tenants turns: behind the tenant's own last waiting task, but not behind everybody else's.
+INSERT INTO index_task (tenant_id, document_id, version_number, pipeline_id, task_type, generation, pool, priority, fair,
+                        state, attempts, failures, max_failures, readers_requested, cancel_requested, progress_done,
+                        progress_total, requested_by_id)
+SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(generation)s, %(pool)s, %(priority)s,
+       greatest(
+           coalesce((SELECT max(fair) + 1 FROM index_task
+                      WHERE state = 'PENDING' AND tenant_id = %(tenant)s AND pool = %(pool)s AND priority = %(priority)s), 0),
+           coalesce((SELECT min(fair) FROM index_task
+                      WHERE state = 'PENDING' AND pool = %(pool)s AND priority = %(priority)s), 0)),
+       'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s
+ON CONFLICT (tenant_id, document_id, version_number, task_type, pipeline_id, generation) DO NOTHING
+RETURNING id;
+
+-- name: find_order
+-- The order to index one version under one pipeline, locked. No row: there is none.
+SELECT id, state, error_code FROM index_task
+ WHERE tenant_id = %(tenant)s AND document_id = %(document)s AND version_number = %(version)s
+   AND task_type = %(task_type)s AND pipeline_id = %(pipeline)s AND generation = %(generation)s
+   FOR NO KEY UPDATE;
+
+-- name: reopen
+-- Give a dead or cancelled task a new budget; its attempts go on counting. A waiting one becomes due at once, a running one
+-- forgets a wish to cancel it. No row: it has succeeded, or its document was deleted or its pipeline retired.
+UPDATE index_task
+   SET state = CASE WHEN state = 'RUNNING' THEN state ELSE 'PENDING' END,
+       failures = CASE WHEN state IN ('DEAD', 'CANCELLED') THEN 0 ELSE failures END,
+       cancel_requested = false, next_attempt_at = NULL, finished_at = NULL, stage = CASE WHEN state = 'RUNNING' THEN stage END,
+       waiting_since = clock_timestamp(), updated_at = clock_timestamp(),
+       error_code = CASE WHEN state = 'RUNNING' THEN error_code END,
+       error_message = CASE WHEN state = 'RUNNING' THEN error_message END,
+       readers_requested = readers_requested OR %(has_readers)s
+ WHERE id = %(task)s AND state <> 'SUCCEEDED' AND error_code IS DISTINCT FROM 'DOCUMENT_DELETED'
+   AND EXISTS (SELECT 1 FROM tenant_pipeline tp
+                WHERE tp.tenant_id = index_task.tenant_id AND tp.pipeline_id = index_task.pipeline_id AND tp.role <> 'RETIRED')
+RETURNING id;
+
+-- name: cancel_older
+-- Cancel what waits for versions that a publish supersedes. No row: nothing waited.
+UPDATE index_task
+   SET state = 'CANCELLED', error_code = 'SUPERSEDED', error_message = %(message)s, next_attempt_at = NULL,
+       finished_at = clock_timestamp(), updated_at = clock_timestamp()
+ WHERE id IN (SELECT id FROM index_task
+               WHERE document_id = %(document)s AND version_number < %(version)s AND state IN ('PENDING', 'RETRY_WAIT', 'DEAD')
+               ORDER BY id FOR NO KEY UPDATE)
+   AND state IN ('PENDING', 'RETRY_WAIT', 'DEAD')
+RETURNING id;
+
+-- name: cancel_waiting
+-- Cancel what waits for a document that was deleted or withdrawn; a running attempt finds out at its next step.
+-- No row: nothing waited.
+UPDATE index_task
+   SET state = 'CANCELLED', error_code = %(code)s, error_message = %(message)s, next_attempt_at = NULL,
+       finished_at = clock_timestamp(), updated_at = clock_timestamp()
+ WHERE id IN (SELECT id FROM index_task
+               WHERE document_id = %(document)s AND state IN ('PENDING', 'RETRY_WAIT', 'DEAD')
+               ORDER BY id FOR NO KEY UPDATE)
+   AND state IN ('PENDING', 'RETRY_WAIT', 'DEAD')
+RETURNING id;
+
+-- name: cancel_task
+-- A person cancels one task: at once if it waits, before its next step if it runs. No row: it has ended already.
+UPDATE index_task
+   SET state = CASE WHEN state = 'RUNNING' THEN state ELSE 'CANCELLED' END,
+       cancel_requested = (state = 'RUNNING'),
+       error_code = CASE WHEN state = 'RUNNING' THEN error_code ELSE 'CANCELLED_BY_USER' END,
+       error_message = CASE WHEN state = 'RUNNING' THEN error_message ELSE %(message)s END,
+       next_attempt_at = NULL, finished_at = CASE WHEN state = 'RUNNING' THEN finished_at ELSE clock_timestamp() END,
+       updated_at = clock_timestamp()
+ WHERE id = %(task)s AND state IN ('PENDING', 'RETRY_WAIT', 'RUNNING', 'DEAD')
+RETURNING id;
+
+-- name: claim
+-- Take one task for a worker. No row: nothing is due. Commit at once: no lock is held while the task is worked on.
+-- Order: leases that ran out, then waits that are due, then new tasks by turn. Each part locks its own candidates in a
+-- MATERIALIZED CTE with SKIP LOCKED: as `id IN (SELECT … LIMIT 1)` a nested loop could claim a thousand rows. The
+-- conditions stand on the locked rows themselves, since only those are checked again after a wait. `spent` and `expired`
+-- exclude each other by their predicates, because a data-modifying CTE that nothing reads runs last.
+-- statement_timestamp(): a volatile clock is no index condition.
+WITH spent AS MATERIALIZED (
+    SELECT id FROM index_task
+     WHERE state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp() AND failures + 1 >= max_failures
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED LIMIT 20),
+dead AS (
+    UPDATE index_task t
+       SET state = 'DEAD', failures = t.failures + 1, lease_owner = NULL, lease_until = NULL, stage = NULL,
+           error_code = 'LEASE_ATTEMPTS_EXHAUSTED', error_message = %(exhausted)s,
+           finished_at = clock_timestamp(), updated_at = clock_timestamp()
+      FROM spent WHERE t.id = spent.id RETURNING t.id),
+expired AS MATERIALIZED (
+    SELECT id, 1 AS charge FROM index_task
+     WHERE state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp() AND failures + 1 < max_failures
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
+retry AS MATERIALIZED (
+    SELECT id, 0 AS charge FROM index_task
+     WHERE state = 'RETRY_WAIT' AND pool = %(pool)s AND next_attempt_at <= statement_timestamp()
+       AND NOT EXISTS (SELECT 1 FROM expired)
+     ORDER BY next_attempt_at, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
+pending AS MATERIALIZED (
+    SELECT id, 0 AS charge FROM index_task
+     WHERE state = 'PENDING' AND pool = %(pool)s
+       AND NOT EXISTS (SELECT 1 FROM expired) AND NOT EXISTS (SELECT 1 FROM retry)
+     ORDER BY priority, fair, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
+candidate AS (SELECT * FROM expired UNION ALL SELECT * FROM retry UNION ALL SELECT * FROM pending)
+UPDATE index_task t
+   SET state = 'RUNNING', attempts = t.attempts + 1, failures = t.failures + candidate.charge,
+       lease_owner = %(worker)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
+       next_attempt_at = NULL, started_at = clock_timestamp(), updated_at = clock_timestamp(),
+       stage = NULL, progress_done = 0, progress_total = 0, fence_xact = NULL
+  FROM candidate WHERE t.id = candidate.id
+RETURNING t.id, t.tenant_id, t.document_id, t.version_number, t.pipeline_id, t.task_type, t.generation, t.attempts,
+          t.failures, t.max_failures, t.readers_requested,
+          extract(epoch FROM clock_timestamp() - t.waiting_since)::float8 AS waited;
+
+-- name: renew
+-- Prolong a lease. One row always: `renewed`, `busy` (our own finish holds the row: neither lost nor renewed), or `lost`.
+-- SKIP LOCKED: a renewal that waited for our finish would see the ended task and report a false loss.
+WITH held AS MATERIALIZED (
+    SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE SKIP LOCKED),
+renewed AS (
+    UPDATE index_task t
+       SET lease_until = clock_timestamp() + make_interval(secs => %(lease)s), updated_at = clock_timestamp()
+      FROM held
+     WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
+       AND held.lease_until > clock_timestamp()
+    RETURNING t.id)
+SELECT CASE WHEN EXISTS (SELECT 1 FROM renewed) THEN 'renewed'
+            WHEN EXISTS (SELECT 1 FROM held) THEN 'lost'
+            WHEN EXISTS (SELECT 1 FROM index_task WHERE id = %(task)s) THEN 'busy'
+            ELSE 'lost' END AS outcome;
+
+-- name: fence
+-- Mark this transaction as the holder of a live lease and keep the row locked. No row: the lease is lost.
+-- Locks first and checks after: `UPDATE … WHERE lease_until > clock_timestamp()` alone accepted a dead lease after waiting
+-- for a lock whose holder rolled back, since nothing is checked again then; and now() stands still in a transaction.
+WITH held AS MATERIALIZED (
+    SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
+UPDATE index_task t
+   SET fence_xact = pg_current_xact_id()
+  FROM held
+ WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
+   AND held.lease_until > clock_timestamp()
+RETURNING t.id;
+
+-- name: report
+-- Say where a running task is, under its lease; tells whether a person wishes to cancel it. No row: the lease is lost.
+WITH held AS MATERIALIZED (
+    SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
+UPDATE index_task t
+   SET stage = %(stage)s, progress_done = %(done)s, progress_total = %(total)s, updated_at = clock_timestamp()
+  FROM held
+ WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
+   AND held.lease_until > clock_timestamp()
+RETURNING t.cancel_requested;
+
+-- name: release
+-- Give a lease back uncharged (the worker is told to stop). No row: the lease is lost.
+WITH held AS MATERIALIZED (
+    SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
+UPDATE index_task t
+   SET state = 'PENDING', lease_owner = NULL, lease_until = NULL, stage = NULL, progress_done = 0, progress_total = 0,
+       fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
+  FROM held
+ WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
+   AND held.lease_until > clock_timestamp()
+RETURNING t.id;
+
+-- name: fail
+-- End an attempt as RETRY_WAIT, DEAD or CANCELLED. No row: the lease is lost, and with it the right to record a failure.
+WITH held AS MATERIALIZED (
+    SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
+UPDATE index_task t
+   SET state = %(state)s, failures = least(t.failures + %(charge)s, t.max_failures), lease_owner = NULL, lease_until = NULL,
+       next_attempt_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN clock_timestamp() + make_interval(secs => %(delay)s) END,
+       finished_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN NULL ELSE clock_timestamp() END,
+       error_code = %(code)s, error_message = %(message)s, cancel_requested = false,
+       fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
+  FROM held
+ WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
+   AND held.lease_until > clock_timestamp()
+RETURNING t.id;
+
+-- name: succeed
+-- Mark the task done, in the transaction that fenced it and moved the pointer. No row: this transaction holds no fence.
+UPDATE index_task
+   SET state = 'SUCCEEDED', lease_owner = NULL, lease_until = NULL, stage = NULL, error_code = NULL, error_message = NULL,
+       cancel_requested = false, finished_at = clock_timestamp(), updated_at = clock_timestamp(),
+       progress_done = %(count)s, progress_total = %(count)s
+ WHERE id = %(task)s AND attempts = %(attempts)s AND state = 'RUNNING' AND fence_xact = pg_current_xact_id()
+RETURNING id;
+
+-- name: record_refusal
+-- Remember that a late write was refused, with its token; the task's own transaction was rolled back.
+-- No row: the task does not exist.
+INSERT INTO task_event (task_id, tenant_id, kind, attempts, worker, code, detail)
+SELECT id, tenant_id, 'refused', %(attempts)s, %(worker)s, 'LEASE_LOST', %(action)s FROM index_task WHERE id = %(task)s
+RETURNING id;
+
+-- name: next_due
+-- Seconds until something in the pool becomes due by the clock (0 or less: now). No row or null: nothing waits for time.
+SELECT extract(epoch FROM least(
+           (SELECT min(next_attempt_at) FROM index_task WHERE state = 'RETRY_WAIT' AND pool = %(pool)s),
+           (SELECT min(lease_until) FROM index_task WHERE state = 'RUNNING' AND pool = %(pool)s))
+       - clock_timestamp())::float8 AS seconds;
+
+-- name: unfinished
+-- How many tasks of the pool are waiting, running or due later. One row always.
+SELECT count(*) AS tasks FROM index_task WHERE pool = %(pool)s AND state IN ('PENDING', 'RUNNING', 'RETRY_WAIT');

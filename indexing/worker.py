@@ -1,0 +1,240 @@
+"""The loop of a worker: claim, work, end the attempt, sleep until there is more."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import psycopg
+from django.conf import settings
+from django.db import DatabaseError, OperationalError, close_old_connections, connection
+
+from indexing import queue
+from indexing.attempt import Attempt
+from indexing.backoff import Policy, decide
+from indexing.errors import CancelledError, IndexingError, LeaseLost
+from indexing.heartbeat import Heartbeat
+from indexing.lease import Lease
+from indexing.states import Pool
+
+logger = logging.getLogger(__name__)
+
+RETRYABLE = {
+    "40001",
+    "40P01",
+}  # serialization failure, deadlock: the short transaction is tried again, never the embedding
+
+
+class Result(StrEnum):
+    """What one round of the loop came to."""
+
+    IDLE = "IDLE"  # nothing was due
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"  # the attempt ended otherwise; the task says how
+    LOST_LEASE = "LOST_LEASE"  # the lease was over, or given back because the worker was told to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    result: Result
+    task_id: int | None = None
+
+
+class Stopping(Exception):
+    """The worker was told to stop: give the lease back."""
+
+
+class Worker:
+    """Runs tasks of one pool, one at a time. `stop` is set from a signal handler or another thread."""
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        pool: str = Pool.ONLINE,
+        lease_seconds: float | None = None,
+        poll_seconds: float | None = None,
+    ) -> None:
+        # Unique, so that an operator can tell who holds what; it is no token.
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
+        self.pool = pool
+        self.lease_seconds = lease_seconds or settings.KB_LEASE_SECONDS
+        self.poll_seconds = poll_seconds or settings.KB_POLL_SECONDS
+        self.stop = threading.Event()
+        self.current: Lease | None = None
+        self._random = random.Random()  # noqa: S311 (spreads retries, guards nothing)
+
+    def run_once(self) -> Round:
+        """Claim and work on one task; tasks that nobody wants any more are cancelled on the way and do not count."""
+        while not self.stop.is_set():
+            claimed_at = time.monotonic()
+            lease = queue.claim(worker=self.name, pool=self.pool, lease_seconds=self.lease_seconds)
+            if lease is None:
+                break
+            self.current = lease
+            try:
+                result = self._work(lease, claimed_at=claimed_at)
+            finally:
+                self.current = None
+            if result is not None:
+                return Round(result, lease.task_id)
+        return Round(Result.IDLE)
+
+    def run(self, *, drain: bool = False, on_round: Callable[[Round], None] = lambda _: None) -> Counter[Result]:
+        """Work until told to stop, or with `drain` until nothing is due. A lost database connection ends no loop."""
+        counts: Counter[Result] = Counter()
+        wakeup = Wakeup()
+        try:
+            while not self.stop.is_set():
+                try:
+                    close_old_connections()
+                    round_ = self.run_once()
+                except OperationalError:
+                    logger.exception("the database cannot be reached; trying again")
+                    connection.close()
+                    self.stop.wait(min(self.poll_seconds, 5.0))
+                    continue
+                except Exception:
+                    # A defect. The lease is left to expire, which charges the task's budget; the loop lives on.
+                    logger.exception("defect in an attempt of worker %s", self.name)
+                    self.stop.wait(1.0)
+                    continue
+                if round_.result is Result.IDLE and (drain or self.stop.is_set()):
+                    break
+                counts[round_.result] += 1
+                on_round(round_)
+                if round_.result is Result.IDLE:
+                    wakeup.wait(self._sleep_seconds(), self.stop)
+        finally:
+            wakeup.close()
+        return counts
+
+    def give_back(self) -> None:
+        """Release the lease of the attempt that runs right now, from another thread: its later writes are refused."""
+        lease = self.current
+        if lease is not None:
+            try:
+                queue.release(lease)
+            except LeaseLost:
+                logger.info("task %s had ended already", lease.task_id)
+
+    def _work(self, lease: Lease, *, claimed_at: float) -> Result | None:
+        """One attempt to its recorded end; None if the task was cancelled before any work."""
+        logger.info("task %s: attempt %s of worker %s", lease.task_id, lease.attempts, self.name)
+        heartbeat = Heartbeat(
+            lease,
+            lease_seconds=self.lease_seconds,
+            max_run_seconds=settings.KB_MAX_RUN_SECONDS,
+            claimed_at=claimed_at,
+        )
+
+        def checkpoint() -> None:
+            if self.stop.is_set():
+                raise Stopping
+            heartbeat.ensure_alive()
+
+        try:
+            with heartbeat:
+                return self._attempt(lease, Attempt(lease, checkpoint=checkpoint))
+        except LeaseLost:
+            logger.warning("task %s: attempt %s lost its lease and wrote nothing", lease.task_id, lease.attempts)
+            queue.record_refusal(lease, action=f"attempt {lease.attempts} of {lease.worker}")
+            return Result.LOST_LEASE
+
+    def _attempt(self, lease: Lease, attempt: Attempt) -> Result | None:
+        begun = False
+        try:
+            attempt.begin()
+            begun = True
+            attempt.run()
+        except Stopping:
+            queue.release(lease)
+            logger.info("task %s: given back", lease.task_id)
+            return Result.LOST_LEASE
+        except IndexingError as error:
+            self._end(lease, error)
+            return None if isinstance(error, CancelledError) and not begun else Result.FAILED
+        logger.info("task %s: succeeded", lease.task_id)
+        return Result.SUCCEEDED
+
+    def _end(self, lease: Lease, error: IndexingError) -> None:
+        policy = Policy(
+            base=settings.KB_BACKOFF_BASE_SECONDS,
+            cap=settings.KB_BACKOFF_CAP_SECONDS,
+            longest_wait=settings.KB_MAX_WAIT_SECONDS,
+        )
+        verdict = decide(
+            error,
+            failures=lease.failures,
+            max_failures=lease.max_failures,
+            waited=lease.waited,
+            policy=policy,
+            rng=self._random,
+        )
+        retrying(lambda: queue.fail(lease, error=error, verdict=verdict))
+        logger.warning("task %s: %s, now %s: %s", lease.task_id, error.code, verdict.state, error)
+
+    def _sleep_seconds(self) -> float:
+        """Until the next poll, or sooner if something becomes due by the clock before."""
+        try:
+            due = queue.seconds_until_due(pool=self.pool)
+        except DatabaseError:
+            due = None
+        return self.poll_seconds if due is None else max(0.05, min(self.poll_seconds, due))
+
+
+class Wakeup:
+    """Sleeps until somebody enqueues (NOTIFY), the time is over, or the worker is to stop. Without a connection to listen
+    on it only sleeps: polling is the truth."""
+
+    SLICE = 0.5  # seconds after which `stop` is looked at
+
+    def __init__(self) -> None:
+        self._listener: psycopg.Connection[tuple[object, ...]] | None = None
+
+    def wait(self, seconds: float, stop: threading.Event) -> None:
+        deadline = time.monotonic() + seconds
+        while not stop.is_set() and (left := deadline - time.monotonic()) > 0:
+            if self._heard(min(left, self.SLICE), stop):
+                return
+
+    def close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def _heard(self, seconds: float, stop: threading.Event) -> bool:
+        try:
+            if self._listener is None:
+                parameters = connection.get_connection_params()
+                for name in ("cursor_factory", "context", "prepare_threshold"):
+                    parameters.pop(name, None)
+                self._listener = psycopg.connect(**parameters, autocommit=True)
+                self._listener.execute(f"LISTEN {queue.CHANNEL}")
+                return True  # something may have been enqueued before we listened
+            return any(True for _ in self._listener.notifies(timeout=seconds, stop_after=1))
+        except psycopg.Error:
+            self.close()
+            stop.wait(seconds)
+            return False
+
+
+def retrying(action: Callable[[], None], *, tries: int = 3) -> None:
+    """Run a short transaction again if the database resolved a deadlock against it."""
+    for left in reversed(range(tries)):
+        try:
+            return action()
+        except OperationalError as error:
+            cause = error.__cause__
+            if not left or getattr(cause, "sqlstate", None) not in RETRYABLE:
+                raise
+    return None

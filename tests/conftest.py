@@ -1,0 +1,42 @@
+"""Fixtures of every test. One database, made by the owner and used through both roles, as in production."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connections
+from django.test.utils import setup_databases, teardown_databases
+
+from tests.provider_stub import provider  # noqa: F401  (a fixture)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
+    """Always both aliases: pytest-django would make only those that the tests name, and `default`, a mirror of `owner`,
+    would then point at the real database."""
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases=["default", "owner"])
+        assert connections["default"].settings_dict["NAME"].startswith("test_")
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
+
+
+def pytest_unconfigure() -> None:
+    """Leave no server behind."""
+    from kbsite import embedded_postgres
+
+    if django_settings.EMBEDDED_POSTGRES:
+        embedded_postgres.stop(django_settings.DATA_DIR)
+
+
+@pytest.fixture(autouse=True)
+def _private_storage(tmp_path: Path, settings: django_settings) -> None:
+    settings.MEDIA_ROOT = tmp_path / "content"
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
