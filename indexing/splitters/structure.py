@@ -1,0 +1,120 @@
+"""Split along the document's own structure: headings, then blocks, then sentences.
+
+A chunk is a slice of the document's text under one heading path, packed with as many neighbouring pieces as the budget
+holds; only a table's header or a FAQ's question is repeated in front of it. Headings live in the path, which is
+embedded as context; one with nothing under it is text itself, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from indexing.blocks import Block, BlockKind, Chunk, ParsedDocument
+from indexing.splitters.atoms import Atom, atoms_of, halves
+from indexing.splitters.measure import Meter
+from indexing.splitters.places import locate
+
+SMALLEST_BUDGET = 32  # tokens; below it a tokenizer's marks and one rare character may not fit
+BETWEEN_HEADINGS = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    path: tuple[str, ...]
+    blocks: list[Block] = field(default_factory=list)
+
+
+def split(document: ParsedDocument, *, title: str, count_tokens: Callable[[str], int], budget: int) -> list[Chunk]:
+    """Chunks in reading order. `budget` is in tokens, context included. Raises `ValueError` if it is too small."""
+    if budget < SMALLEST_BUDGET:
+        raise ValueError(f"A chunk needs room for {SMALLEST_BUDGET} tokens at least.")
+    meter = Meter(count_tokens)
+    chunks: list[Chunk] = []
+    for section in _sections(document.blocks):
+        context = _context(title, section.path, meter, budget)
+        for text, start, end, tokens in _pack(document.text, section, context, meter, budget):
+            touched = [b for b in section.blocks if b.locator.span[0] < end and b.locator.span[1] > start]
+            chunks.append(Chunk(len(chunks), text, section.path, locate(touched, start, end), tokens, context))
+    return chunks
+
+
+def _sections(blocks: Sequence[Block]) -> Iterator[_Section]:
+    """Neighbouring blocks under one heading path. A heading ends a section, unless it has nothing under it."""
+    section: _Section | None = None
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        if block.kind is BlockKind.HEADING and _is_above(block, following):
+            if section is not None:
+                yield section
+            section = None
+            continue
+        if section is None or section.path != block.heading_path:
+            if section is not None:
+                yield section
+            section = _Section(block.heading_path)
+        section.blocks.append(block)
+    if section is not None:
+        yield section
+
+
+def _is_above(heading: Block, following: Block | None) -> bool:
+    own = (*heading.heading_path, heading.text)
+    return following is not None and following.heading_path[: len(own)] == own
+
+
+def _context(title: str, path: tuple[str, ...], meter: Meter, budget: int) -> str:
+    """Title and heading path in one line; outer parts give way where it would take over a quarter of the budget."""
+    parts = [part for part in (title, *path) if part]
+    if len(parts) > 1 and parts[0] == parts[1]:
+        parts = parts[1:]
+    while parts and meter.count(BETWEEN_HEADINGS.join(parts)) > budget // 4:
+        parts = parts[1:]
+    return BETWEEN_HEADINGS.join(parts)
+
+
+def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int) -> Iterator[tuple[str, int, int, int]]:
+    """(chunk's text, start, end, tokens): as many atoms as fit, counted as a whole before they are let go."""
+    head = f"{context}\n" if context else ""
+    room = budget - meter.base - meter.cost(head)
+    waiting = deque(atoms_of(section.blocks, meter, room))
+    while waiting:
+        taken = _take(waiting, room, meter.gap)
+        while taken:
+            shown, start, end = _render(text, taken)
+            tokens = meter.count(head + shown)
+            if tokens <= budget:
+                yield shown, start, end, tokens
+                break
+            # Tokens of parts do not quite add up to those of the whole.
+            last = taken.pop()
+            if taken:
+                waiting.appendleft(last)
+            else:
+                waiting.extendleft(reversed(_smaller(text, last, meter)))
+
+
+def _take(waiting: deque[Atom], room: int, gap: int) -> list[Atom]:
+    taken = [waiting.popleft()]
+    cost = taken[0].prefix_cost + taken[0].cost
+    while waiting and cost + gap + waiting[0].cost <= room:
+        cost += gap + waiting[0].cost
+        taken.append(waiting.popleft())
+    return taken
+
+
+def _render(text: str, atoms: Sequence[Atom]) -> tuple[str, int, int]:
+    """The text of a chunk and the part of the document it shows, without blank ends."""
+    start, end = atoms[0].start, atoms[-1].end
+    while text[start] == "\n":
+        start += 1
+    end = start + len(text[start:end].rstrip())
+    shown = text[start:end]
+    return (f"{atoms[0].prefix}\n{shown}" if atoms[0].prefix else shown), start, end
+
+
+def _smaller(text: str, atom: Atom, meter: Meter) -> list[Atom]:
+    found = halves(text, atom, meter)
+    if found == [atom]:
+        raise ValueError("The budget is too small for a single character.")
+    return found
