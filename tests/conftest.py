@@ -22,6 +22,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
         assert connections["default"].settings_dict["NAME"].startswith("test_")
     yield
     with django_db_blocker.unblock():
+        connections["default"].close()  # the mirror is nobody's to close, and would keep the database from being dropped
         teardown_databases(made, verbosity=0)
 
 
