@@ -51,7 +51,13 @@ def detect(content: bytes, file_name: str) -> str:
     return by_name
 
 
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
 def _sniff(content: bytes) -> str:
+    if content.startswith(_OLE):
+        # Office wraps a password-protected DOCX in its old container: the parser says DOCUMENT_ENCRYPTED.
+        return DOCX
     if b"%PDF-" in content[:1024]:
         return PDF
     if content.startswith(b"PK\x03\x04"):

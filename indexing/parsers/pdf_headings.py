@@ -47,7 +47,8 @@ def words_of(title: str) -> str:
 def _may_be_heading(text: str) -> bool:
     if len(text) > _MOST_CHARACTERS or _ENDS_LIKE_TEXT.search(text) or _CONTENTS_ENTRY.search(text):
         return False
-    return sum(character.isalpha() for character in text) >= 2
+    letters = sum(character.isalpha() for character in text)
+    return letters >= 2 and letters >= sum(character.isdigit() for character in text)  # else a table's row
 
 
 def _stands_out(paragraph: Paragraph, body: float, body_is_bold: bool) -> bool:

@@ -14,7 +14,7 @@ from indexing.parsers.clean import CJK, clean
 from indexing.parsers.pdf_types import Glyph, Line, around
 
 _SOFT_HYPHENS = "\x02\ufffe\xad"  # what PDFium puts where a word was broken at the end of a line
-_BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,]bd", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,](?:bd|hv|blk|sb)\b", re.IGNORECASE)
 _BOLD_WEIGHT = 600
 _NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 _SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
@@ -55,26 +55,39 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
 
 
 def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:
-    """Cut at line feeds, and where a glyph is wholly above or below: at a broken word PDFium has no line feed."""
+    """Cut where PDFium has a line feed, unless the next glyph stands right beside the last one (after a footnote's
+    mark, say), and where a glyph is wholly above or below the last: at a broken word there is no line feed.
+    """
     row: list[Glyph] = []
+    fed = False
     for glyph in glyphs:
-        if glyph.text == "\n":
-            if row:
-                yield row
-            row = []
+        if glyph.text.isspace():
+            fed = fed or glyph.text == "\n"
+            if row and not fed:
+                row.append(glyph)
             continue
-        if row and not glyph.text.isspace() and _apart(row[-1].region, glyph.region):
+        if row and (_apart(row[-1].region, glyph.region) or (fed and not _beside(row[-1].region, glyph.region))):
             yield row
             row = []
-        if row or not glyph.text.isspace():
-            row.append(glyph)
+        row.append(glyph)
+        fed = False
     if row:
         yield row
 
 
 def _apart(one: Region, other: Region) -> bool:
+    return _overlap(one, other) < -0.1
+
+
+def _beside(one: Region, other: Region) -> bool:
+    gap = other[0] - one[2]
+    return _overlap(one, other) > 0.5 and -0.3 < gap / max(other[3] - other[1], 1.0) < 0.15
+
+
+def _overlap(one: Region, other: Region) -> float:
+    """How much of the lower of two glyphs' height both share; negative where one is above the other."""
     height = min(one[3] - one[1], other[3] - other[1])
-    return height > 0 and min(one[3], other[3]) - max(one[1], other[1]) < -0.1 * height
+    return (min(one[3], other[3]) - max(one[1], other[1])) / height if height > 0 else 0.0
 
 
 def _join_spaced(text: str) -> str:

@@ -14,6 +14,7 @@ from indexing.parsers.outline import is_list_item
 from indexing.parsers.pdf_types import Line, Page, Table, around
 
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；…][”’」』）)\"'\]]*\Z")
+_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s")  # the text after it may hang over from it
 _LOOK_AROUND = 15  # lines before and after that show how wide a column is
 
 Item = Line | Table
@@ -60,13 +61,13 @@ def paragraphs(pages: Sequence[Page]) -> list[Paragraph]:
     body = body_size(pages)
     for page in pages:
         items: list[Item] = sorted([*page.lines, *page.tables], key=lambda item: item.index)
-        pitch = _pitch(page.lines)
+        pitches = _pitches(page.lines)
         for position, item in enumerate(items):
             if isinstance(item, Table):
                 result.append(Paragraph(table=item))
                 continue
             column = _column(items, position, item)
-            if result and result[-1].lines and _continues(result[-1], item, column, pitch, body):
+            if result and result[-1].lines and _continues(result[-1], item, column, pitches[round(item.size)], body):
                 result[-1].lines.append(item)
             else:
                 result.append(Paragraph([item]))
@@ -80,18 +81,30 @@ def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pi
         return True
     if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold or is_list_item(line.text):
         return False
+    if _is_row(last.text) and _is_row(line.text):
+        return False
     if line.page != last.page or line.top < last.top - 0.5 * last.size:  # the next page or column
         return abs(line.size - body) < 0.1 * body and not line.bold and _runs_on(last, line, None)
     if abs(line.top - last.top) < 0.3 * last.size:  # PDFium cut one row into pieces
         return True
     distance = line.bottom - last.bottom
-    if distance > 1.3 * pitch or (distance > 1.9 * line.size and not _runs_on(last, line, column)):
+    if distance > max(1.3 * pitch, 1.45 * line.size) or (
+        distance > 1.9 * line.size and not _runs_on(last, line, column)
+    ):
         return False
     if _is_centered(last, line, column):
         return True
-    if line.left > last.left + 0.8 * line.size and not (len(paragraph.lines) == 1 and is_list_item(last.text)):
+    numbered = is_list_item(last.text) or _NUMBER.match(last.text) is not None
+    hangs = len(paragraph.lines) == 1 and (numbered or line.bold)
+    if line.left > last.left + 0.8 * line.size and not hangs:
         return False  # indented: a paragraph begins
     return _runs_on(last, line, column)
+
+
+def _is_row(text: str) -> bool:
+    """Whether a line reads like a row of a table without rules: mostly numbers."""
+    words = text.split(" ")
+    return len(words) > 2 and sum(any(c.isdigit() for c in word) for word in words) * 2 >= len(words)
 
 
 def _runs_on(last: Line, line: Line, column: tuple[float, float] | None) -> bool:
@@ -130,14 +143,16 @@ def _column(items: Sequence[Item], position: int, line: Line) -> tuple[float, fl
     return min((x.left for x in alike), default=line.left), max((x.right for x in alike), default=line.right)
 
 
-def _pitch(lines: Sequence[Line]) -> float:
-    """The usual distance between the lines of a paragraph on this page: the most frequent one."""
-    distances: Counter[float] = Counter()
+def _pitches(lines: Sequence[Line]) -> dict[int, float]:
+    """Font size → the usual distance between lines of a paragraph in it, on this page: the most frequent one."""
+    distances: dict[int, Counter[int]] = {round(line.size): Counter() for line in lines}
     for one, other in pairwise(lines):
         distance = other.bottom - one.bottom
         if 0.5 * one.size < distance < 3 * one.size and abs(one.size - other.size) < 0.5:
-            distances[round(distance)] += 1
-    if not distances:
-        return max((1.5 * line.size for line in lines), default=0.0)
-    most = max(distances.values())
-    return min(distance for distance, count in distances.items() if count >= 0.6 * most)
+            distances[round(other.size)][round(distance)] += 1
+    return {size: _smallest_frequent(counts) or 1.5 * size for size, counts in distances.items()}
+
+
+def _smallest_frequent(counts: Counter[int]) -> int:
+    most = max(counts.values(), default=0)
+    return min((distance for distance, count in counts.items() if count >= 0.6 * most), default=0)

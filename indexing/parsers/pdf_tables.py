@@ -58,8 +58,11 @@ class TableFinder:
         tables: list[Table] = []
         for grid in self._grids(page_number):
             inside = [glyph for glyph in glyphs if glyph.text != "\n" and _within(glyph, grid.region)]
-            rows = _fill(grid, inside, lines_of)
-            if not inside or not _is_table(rows):
+            if not inside:
+                continue
+            feeds = [glyph for glyph in glyphs if glyph.text == "\n"]
+            rows = _fill(grid, sorted([*inside, *feeds], key=lambda glyph: glyph.index), lines_of)
+            if not _is_table(rows):
                 continue
             tables.append(Table(rows, inside[0].index, page_number, grid.region))
             taken = {glyph.index for glyph in inside}
@@ -73,7 +76,7 @@ class TableFinder:
 
                 self._document = pdfplumber.open(io.BytesIO(self._content))
             page = self._document.pages[page_number - 1]
-            found = [_Grid(_shift(table.bbox, page), _cells(table, page)) for table in page.find_tables()]
+            found = [_Grid(_shift(table.bbox, page), _cells(table, page)) for table in _find(page)]
             page.close()
         except Exception:
             # It raises anything at all on files that PDFium reads well. The text is not lost: it stays in paragraphs.
@@ -86,6 +89,22 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     if len(rows) < 2:
         return 0
     return 2 if sum(1 for cell in rows[0] if cell) == 1 and len(rows) > 2 else 1
+
+
+def _find(page: Any) -> list[Any]:
+    """Tables by their rules; open sides are closed where the horizontal rules end, or outer columns would be missed."""
+    tables: list[Any] = page.find_tables()
+    sides: set[float] = set()
+    for table in tables:
+        left, top, right, bottom = table.bbox
+        rules = [
+            edge
+            for edge in page.horizontal_edges
+            if top - 1 <= edge["top"] <= bottom + 1 and edge["x0"] < right and edge["x1"] > left
+        ]
+        sides.update(end for end in (min(x["x0"] for x in rules), max(x["x1"] for x in rules)) if rules)
+    outside = [x for x in sides if all(not t.bbox[0] - _THIN <= x <= t.bbox[2] + _THIN for t in tables)]
+    return page.find_tables({"explicit_vertical_lines": sorted(outside)}) if outside else tables
 
 
 def _cells(table: Any, page: Any) -> list[list[Region | None]]:
@@ -107,8 +126,10 @@ def _fill(grid: _Grid, glyphs: Sequence[Glyph], lines_of: LinesOf) -> tuple[tupl
     """The text of each cell; what stands on a rule goes to the nearest cell, so that nothing is lost."""
     cells = [(r, c, cell) for r, row in enumerate(grid.rows) for c, cell in enumerate(row) if cell is not None]
     contents: dict[tuple[int, int], list[Glyph]] = {(r, c): [] for r, c, _ in cells}
+    r, c, cell = cells[0]
     for glyph in glyphs:
-        r, c, _ = min(cells, key=lambda cell: _distance(glyph, cell[2]))
+        if glyph.text != "\n" and _distance(glyph, cell) > 0:  # else it is in the same cell as the one before
+            r, c, cell = min(cells, key=lambda other: _distance(glyph, other[2]))
         contents[r, c].append(glyph)
     rows = []
     for r, row in enumerate(grid.rows):

@@ -1,0 +1,80 @@
+"""`manage.py inspect_document FILE…`: what the index would make of files, without a database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from documents.media_types import UnsupportedFile, detect
+from indexing.embedders.local import LocalEmbedder
+from indexing.errors import IndexingError, NoText, UnsupportedDocument
+from indexing.inspection import Inspection
+from indexing.parsers.sandbox import parse_in_child
+from indexing.splitters import split
+
+FAILED, USAGE, PARTIAL = 1, 2, 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Show the blocks and chunks that indexing would make of each FILE, or why it cannot be indexed. "
+        "Nothing is stored and no database is needed. Exit codes: 0 all read, 1 none, 2 wrong usage, 3 some."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
+        parser.add_argument("--format", choices=("json", "text"), default="json", help="default: json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        paths: list[Path] = options["files"]
+        files = [(path, _read(path)) for path in paths]  # before any work: a misspelt name is found at once
+        results = [_inspect(path, content) for path, content in files]
+        if options["format"] == "json":
+            shown = [result.to_json() for result in results]
+            self.stdout.write(json.dumps(shown[0] if len(shown) == 1 else shown, ensure_ascii=False, indent=2))
+        else:
+            self.stdout.write("\n".join(result.to_text() for result in results))
+        failures = sum(result.error is not None for result in results)
+        if failures:
+            sys.exit(FAILED if failures == len(results) else PARTIAL)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CommandError(f"There is no file {path}.", returncode=USAGE) from None
+    except IsADirectoryError:
+        raise CommandError(f"{path} is a directory, not a file.", returncode=USAGE) from None
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=USAGE) from None
+
+
+def _inspect(path: Path, content: bytes) -> Inspection:
+    try:
+        if not content:
+            raise NoText()
+        document = parse_in_child(
+            content,
+            detect(content, path.name),
+            path.name,
+            timeout=settings.KB_PARSE_TIMEOUT,
+            memory_bytes=settings.KB_PARSE_MEMORY,
+        )
+    except UnsupportedFile as error:
+        return Inspection(path.name, error=(UnsupportedDocument.code, str(error)))
+    except IndexingError as error:
+        return Inspection(path.name, error=(error.code, str(error)))
+    chunks = split(
+        document,
+        title=document.title or path.stem,
+        count_tokens=LocalEmbedder().count_tokens,
+        budget=settings.KB_CHUNK_TOKENS,
+    )
+    return Inspection(path.name, document, tuple(chunks))
