@@ -26,7 +26,10 @@ def chunk_id(*, document_id: uuid.UUID, version_number: int, pipeline_digest: st
         text_digest(chunk.text),
     ]
     packed = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-    return uuid.UUID(bytes=hashlib.sha256(packed.encode()).digest()[:16], version=8)
+    raw = bytearray(hashlib.sha256(packed.encode()).digest()[:16])
+    # Version 8 of RFC 9562 (custom), set by hand: `uuid.UUID(version=8)` is refused before Python 3.14.
+    raw[6], raw[8] = raw[6] & 0x0F | 0x80, raw[8] & 0x3F | 0x80
+    return uuid.UUID(bytes=bytes(raw))
 
 
 def manifest_digest(chunks: Iterable[tuple[int, uuid.UUID, str]]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 TOKENIZER_REVISION = "cjk-bigrams-1"
 MAX_POSITION = 16383  # PostgreSQL's limit in a tsvector
@@ -26,16 +27,26 @@ def normalise(text: str) -> str:
 
 def index_tokens(text: str) -> list[str]:
     """All tokens of a text in order: for a CJK run each character and each pair, else each word."""
-    tokens: list[str] = []
-    for run in _RUNS.findall(normalise(text)):
+    return [token for token, _, _ in _tokens(normalise(text))]
+
+
+def token_spans(text: str) -> list[tuple[str, int, int]]:
+    """Tokens of a text with the [start, end) where each stands in `text` itself, in code points."""
+    pieces = [normalise(character) for character in text]
+    origin = [index for index, piece in enumerate(pieces) for _ in piece]
+    return [(token, origin[start], origin[end - 1] + 1) for token, start, end in _tokens("".join(pieces))]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    for match in _RUNS.finditer(text):
+        run, start = match.group(), match.start()
         if _IS_CJK.match(run):
-            for position, character in enumerate(run):
-                tokens.append(character)
-                if position + 1 < len(run):
-                    tokens.append(run[position : position + 2])
+            for place, character in enumerate(run, start):
+                yield character, place, place + 1
+                if place + 1 < match.end():
+                    yield text[place : place + 2], place, place + 2
         else:
-            tokens.append(run[:MAX_TOKEN])
-    return tokens
+            yield run[:MAX_TOKEN], start, match.end()
 
 
 def query_tokens(text: str) -> list[str]:
@@ -71,3 +82,8 @@ def quoted(token: str) -> str:
     """A token as a literal of a tsvector or tsquery."""
     escaped = token.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
+
+
+def any_of(tokens: Iterable[str]) -> str:
+    """A tsquery that matches a text with any of the tokens; none for no tokens."""
+    return " | ".join(quoted(token) for token in tokens)

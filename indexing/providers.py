@@ -34,8 +34,11 @@ def default_embedder_config() -> dict[str, Any]:
     }
 
 
-def embedder_for(pipeline_config: dict[str, Any]) -> Embedder:
-    """The embedder of a pipeline, one per process. Raises `EmbeddingUnavailable` if its endpoint is not configured."""
+def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = None) -> Embedder:
+    """The embedder of a pipeline, kept for the process. `timeout`: seconds for a request, if not the setting's.
+
+    Raises `EmbeddingUnavailable` if its endpoint is not configured.
+    """
     stored = json.dumps(pipeline_config["embedder"], sort_keys=True)
     endpoint = None
     if pipeline_config["embedder"]["kind"] == "openai":
@@ -45,7 +48,7 @@ def embedder_for(pipeline_config: dict[str, Any]) -> Embedder:
             url=settings.KB_EMBEDDING_URL,
             api_key=settings.KB_EMBEDDING_API_KEY,
             connect_timeout=settings.KB_EMBEDDING_CONNECT_TIMEOUT,
-            timeout=settings.KB_EMBEDDING_TIMEOUT,
+            timeout=timeout or settings.KB_EMBEDDING_TIMEOUT,
         )
     return _build(stored, settings.KB_EMBEDDING_BATCH_SIZE, endpoint)
 

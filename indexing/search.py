@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from documents.querysets import User
+from django.conf import settings
+from django.db import connection, transaction
+
+from documents.errors import InvalidInput, NotFound
+from documents.querysets import User, tenants_where
+from indexing.cache import literal
+from indexing.citations import permalink, snippet
+from indexing.errors import IndexingError
+from indexing.lexical import any_of, query_tokens, quoted
+from indexing.models import Pipeline
+from indexing.pipelines import serving_pipeline, vector_expression
+from indexing.providers import embedder_for
+from indexing.ranking import weigh
+from indexing.statements import row, rows, run_statement, statements
+
+logger = logging.getLogger(__name__)
+
+MAX_QUERY = 1000  # characters
+MAX_LIMIT = 50  # hits
+DEPTH = 100  # chunks that each leg brings to the fusion
+
+# The walk through the HNSW index goes on until enough permitted chunks are found. Sorting is discouraged so that the planner
+# walks the index even where it believes that few rows pass; the generic plan of a prepared statement once switched a reader
+# from exact to HNSW and lost recall, so the plan is chosen here and Django prepares nothing.
+WALK = "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 100; SET LOCAL enable_sort = off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +76,121 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
     Raises `documents.errors.NotFound` if `user` does not belong to the tenant, `InvalidInput` for an empty query, one over
     1,000 characters, or a limit out of range.
     """
-    raise NotImplementedError
+    started = time.monotonic()
+    home = tenants_where(user).filter(slug=tenant).first()
+    if home is None:
+        raise NotFound(f"There is no tenant “{tenant}”, or you do not belong to it.")
+    text = _clean_query(query)
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInput(f"The limit is between 1 and {MAX_LIMIT}, not {limit}.")
+    pipeline = serving_pipeline(home.pk)
+    if pipeline is None:
+        return Answer((), "", _milliseconds(started))
+    vector, notices = _query_vector(text, pipeline)
+    tokens = query_tokens(text)
+    caller = {"user": user.pk, "tenant": home.pk, "pipeline": pipeline.pk}
+    found = _find(pipeline, caller=caller, vector=vector, tokens=tokens, limit=limit)
+    notices += _withheld(caller, tokens)
+    hits = tuple(_hit(item, tokens=set(tokens)) for item in found)
+    return Answer(hits, pipeline.name, _milliseconds(started), tuple(notices))
+
+
+def _clean_query(query: str) -> str:
+    text = query.encode("utf-8", "ignore").decode().replace("\0", "").strip()
+    if not text:
+        raise InvalidInput("The query is empty. Enter a word or a question.")
+    if len(text) > MAX_QUERY:
+        raise InvalidInput(f"The query is longer than {MAX_QUERY:,} characters. Shorten it.")
+    return text
+
+
+def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notice]]:
+    """The query's vector, or None with a notice if the model cannot be reached: words alone still find something."""
+    try:
+        embedder = embedder_for(pipeline.config, timeout=settings.KB_SEARCH_EMBEDDING_TIMEOUT)
+        return literal(embedder.embed_query(text)), []
+    except IndexingError as error:
+        logger.warning("search goes on without vectors: %s", error.code)
+        return None, [
+            Notice("words_only", "Results are found by their words only: the embedding model cannot be reached.")
+        ]
+
+
+def _find(
+    pipeline: Pipeline, *, caller: dict[str, Any], vector: str | None, tokens: list[str], limit: int
+) -> list[dict[str, Any]]:
+    """Run the one statement that ranks: exact for a caller with few readable chunks, by HNSW for one with many, and exactly
+    again where HNSW came back short."""
+    weights = weigh(tokens, chunks_with=_chunks_with(caller, tokens))
+    parameters = {
+        **caller,
+        "vector": vector,
+        "terms": [quoted(token) for token in weights],
+        "weights": list(weights.values()),
+        "any_term": any_of(weights),
+        "vector_weight": settings.KB_SEARCH_VECTOR_WEIGHT,
+        "lexical_weight": settings.KB_SEARCH_LEXICAL_WEIGHT,
+        "depth": DEPTH,
+        "limit": limit,
+    }
+    if vector is None:
+        return run_statement(statement(pipeline, leg="no"), parameters)
+    cap = settings.KB_SEARCH_EXACT_CHUNKS
+    readable = row("search", "readable_chunks", **caller, cap=cap + 1)
+    assert readable is not None, "an aggregate always returns a row"
+    if readable["chunks"] > cap:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(WALK)
+            found = run_statement(statement(pipeline, leg="approximate"), parameters)
+        if found and found[0]["near_count"] >= min(DEPTH, limit):
+            return found
+    return run_statement(statement(pipeline, leg="exact"), parameters)
+
+
+def statement(pipeline: Pipeline, *, leg: str) -> str:
+    """The frame with one of the legs `exact`, `approximate` or `no`, for one pipeline."""
+    expression, operators = vector_expression(pipeline.dimensions)
+    parts = statements("search")
+    text = parts["find"].replace("{leg}", parts[f"find_{leg}_leg"])
+    text = text.replace("{pipeline}", str(int(pipeline.pk))).replace("{vector}", f"v.{expression}")
+    return text.replace("{type}", operators.removesuffix("_cosine_ops"))
+
+
+def _chunks_with(caller: dict[str, Any], tokens: list[str]) -> dict[str, int]:
+    found = rows("search", "term_weights", tenant=caller["tenant"], pipeline=caller["pipeline"], terms=["", *tokens])
+    return {item["term"]: item["chunks"] for item in found}
+
+
+def _withheld(caller: dict[str, Any], tokens: list[str]) -> list[Notice]:
+    if not tokens:
+        return []
+    return [
+        Notice("being_updated", f"“{item['title']}” is being updated and will be back soon.", item["document_id"])
+        for item in rows("search", "withheld", **caller, any_term=any_of(tokens))
+    ]
+
+
+def _hit(item: dict[str, Any], *, tokens: set[str]) -> Hit:
+    shown, marks = snippet(item["text"], tokens=tokens)
+    start, end = item["locator"]["span"]
+    return Hit(
+        chunk_id=item["chunk_id"],
+        document_id=item["document_id"],
+        version_number=item["version_number"],
+        title=item["title"],
+        heading_path=tuple(item["heading_path"]),
+        locator=item["locator"],
+        snippet=shown,
+        marks=marks,
+        score=item["score"],
+        permalink=permalink(document_id=item["document_id"], version_number=item["version_number"], span=(start, end)),
+        freshness={
+            "publishedVersion": item["published_version"],
+            "searchableVersion": item["version_number"],
+            "secondsBehind": round(item["seconds_behind"], 1),
+        },
+    )
+
+
+def _milliseconds(started: float) -> float:
+    return round((time.monotonic() - started) * 1000, 1)

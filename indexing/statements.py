@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.db import connection
 
+JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
 
 
@@ -19,15 +22,28 @@ def statements(file: str) -> dict[str, str]:
     return {name: body.strip().rstrip(";") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def rows(file: str, name: str, **parameters: Any) -> list[dict[str, Any]]:
-    """Run a statement and return its rows by column name."""
+def run_statement(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Run a statement and return its rows by column name, `jsonb` values decoded (Django leaves them to its own fields)."""
     with connection.cursor() as cursor:
-        cursor.execute(statements(file)[name], parameters)
-        columns = [column.name for column in cursor.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()] if columns else []
+        cursor.execute(text, parameters)
+        columns = [(column.name, column.type_code == JSONB) for column in cursor.description or ()]
+        if not columns:
+            return []
+        return [
+            {
+                name: json.loads(value) if is_json and value is not None else value
+                for (name, is_json), value in zip(columns, row, strict=True)
+            }
+            for row in cursor.fetchall()
+        ]
+
+
+def rows(file: str, name: str, **parameters: Any) -> list[dict[str, Any]]:
+    """Run a named statement and return its rows."""
+    return run_statement(statements(file)[name], parameters)
 
 
 def row(file: str, name: str, **parameters: Any) -> dict[str, Any] | None:
-    """Run a statement and return its first row, or None: what that means stands at the statement."""
+    """Run a named statement and return its first row, or None: what that means stands at the statement."""
     found = rows(file, name, **parameters)
     return found[0] if found else None

@@ -4,7 +4,7 @@
 -- name: facts
 -- What decides whether a task is still wanted, and where its content is. No row: the version does not exist.
 SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version, d.staleness,
-       v.title, v.file_name, v.media_type, s.key AS content_key, s.sha256 AS content_digest, s.id AS content_id,
+       v.title, v.file_name, v.media_type, s.sha256 AS content_digest, s.id AS content_id,
        p.digest AS pipeline_digest, p.config AS pipeline_config, p.dimensions, coalesce(tp.role, 'RETIRED') AS role,
        sp.version_number AS pointer_version, sp.generation AS pointer_generation
   FROM document d

@@ -212,3 +212,17 @@ BEGIN
 END $$;
 CREATE TRIGGER search_pointer_log AFTER INSERT OR UPDATE OR DELETE ON search_pointer
     FOR EACH ROW EXECUTE FUNCTION search_pointer_log();
+
+-- What each member is served under each pipeline of their tenant: the only definition the search knows. A document must be
+-- alive, not withdrawn, and at a version that may be served; the member must be among the readers of that version *and* of
+-- the version requested last. Everything is joined live, so a revoked reader finds nothing with the next statement.
+CREATE VIEW served_version AS
+SELECT m.user_id, p.tenant_id, p.pipeline_id, p.document_id, p.version_number, p.generation, p.chunk_count
+  FROM membership m
+  JOIN search_pointer p ON p.tenant_id = m.tenant_id
+  JOIN document d ON d.id = p.document_id AND d.tenant_id = p.tenant_id
+ WHERE d.deleted_at IS NULL AND d.withdrawn_at IS NULL AND p.version_number >= d.serve_from_version
+   AND EXISTS (SELECT 1 FROM document_reader r
+                WHERE r.document_id = p.document_id AND r.version_number = p.version_number AND r.user_id = m.user_id)
+   AND EXISTS (SELECT 1 FROM document_reader r
+                WHERE r.document_id = p.document_id AND r.version_number = d.requested_version AND r.user_id = m.user_id);

@@ -1,0 +1,22 @@
+"""Count again in how many chunks each term stands: what tells a telling word from a common one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from indexing.models import TenantPipeline
+from indexing.statements import rows
+from indexing.states import PipelineRole
+
+
+class Command(BaseCommand):
+    help = "Refresh the term statistics that the lexical part of the search weighs words by (run by the scheduler)."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        serving = TenantPipeline.objects.filter(role=PipelineRole.SERVING).order_by("tenant")
+        changed = 0
+        for tenant_id, pipeline_id in serving.values_list("tenant_id", "pipeline_id"):
+            changed += len(rows("search", "count_terms", tenant=tenant_id, pipeline=pipeline_id))
+        self.stdout.write(f"{changed} terms changed")

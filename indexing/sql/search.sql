@@ -1,0 +1,109 @@
+-- The search. `find_*` are legs and frame of one statement that `indexing.search` puts together: one statement is one
+-- snapshot, so an answer never mixes two versions of a document. {pipeline} and {vector} are replaced by the pipeline's
+-- number and its indexed expression, both made from integers: with a parameter in their place the partial index is not used.
+
+-- name: readable_chunks
+-- How many chunks the caller is served, counted up to a cap of documents (each has at least one chunk). One row always.
+SELECT coalesce(sum(chunk_count), 0) AS chunks
+  FROM (SELECT chunk_count FROM served_version
+         WHERE user_id = %(user)s AND tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s LIMIT %(cap)s) counted;
+
+-- name: term_weights
+-- In how many chunks each term of the query stands; the empty term stands for all chunks. No row: not counted yet.
+SELECT term, chunks FROM term_statistic
+ WHERE tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s AND term = ANY(%(terms)s::text[]);
+
+-- name: find_exact_leg
+-- Every served chunk by its true distance. The bare column is no indexed expression, so this never becomes an HNSW scan.
+SELECT v.chunk_id, v.embedding <=> %(vector)s::vector AS distance
+  FROM served s
+  JOIN chunk_vector v ON v.document_id = s.document_id AND v.pipeline_id = {pipeline}
+                     AND v.version_number = s.version_number AND v.generation = s.generation
+ ORDER BY distance, v.chunk_id LIMIT %(depth)s;
+
+-- name: find_approximate_leg
+-- Nearest chunks by HNSW, each checked against what the caller is served while the index is walked (iterative scan).
+-- A scalar sub-query, not EXISTS or a join: those could be turned into a join that sorts everything first.
+SELECT v.chunk_id, {vector} <=> %(vector)s::{type} AS distance
+  FROM chunk_vector v
+ WHERE v.pipeline_id = {pipeline}
+   AND (SELECT true FROM served_version s
+         WHERE s.user_id = %(user)s AND s.tenant_id = %(tenant)s AND s.pipeline_id = {pipeline}
+           AND s.document_id = v.document_id AND s.version_number = v.version_number AND s.generation = v.generation)
+ ORDER BY {vector} <=> %(vector)s::{type} LIMIT %(depth)s;
+
+-- name: find_no_leg
+-- No vector for the query: the provider cannot be reached, and the lexical leg answers alone.
+SELECT 0::bigint AS chunk_id, 0::float8 AS distance WHERE false;
+
+-- name: find
+-- The frame: both legs, fused by weighted reciprocal rank (1 / (60 + rank), Cormack, Clarke and Büttcher, SIGIR 2009), and
+-- what a citation needs. No row: nothing that the caller is served matches.
+WITH served AS MATERIALIZED (
+    SELECT document_id, version_number, generation FROM served_version
+     WHERE user_id = %(user)s AND tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s),
+near AS MATERIALIZED ({leg}),
+words AS MATERIALIZED (
+    SELECT c.id AS chunk_id,
+           (SELECT sum(w.weight * ts_rank(c.terms, w.term::tsquery, 1))
+              FROM unnest(%(terms)s::text[], %(weights)s::float8[]) AS w(term, weight)) AS weight
+      FROM served s
+      JOIN chunk c ON c.document_id = s.document_id AND c.pipeline_id = {pipeline}
+                  AND c.version_number = s.version_number AND c.generation = s.generation
+     WHERE c.terms @@ %(any_term)s::tsquery
+     ORDER BY weight DESC, c.id LIMIT %(depth)s),
+fused AS (
+    SELECT chunk_id,
+           coalesce(%(vector_weight)s::float8 / (60 + n.place), 0)
+         + coalesce(%(lexical_weight)s::float8 / (60 + w.place), 0) AS score
+      FROM (SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS place FROM near) n
+      FULL JOIN (SELECT chunk_id, row_number() OVER (ORDER BY weight DESC, chunk_id) AS place FROM words) w USING (chunk_id))
+SELECT c.chunk_id, c.document_id, c.version_number, v.title, c.heading_path, c.locator, c.text, f.score,
+       (SELECT count(*) FROM near) AS near_count, d.published_version,
+       CASE WHEN d.published_version > c.version_number
+            THEN extract(epoch FROM clock_timestamp() - d.published_at)::float8 ELSE 0 END AS seconds_behind
+  FROM fused f
+  JOIN chunk c ON c.id = f.chunk_id
+  JOIN document d ON d.id = c.document_id
+  JOIN document_version v ON v.document_id = c.document_id AND v.number = c.version_number
+ ORDER BY f.score DESC, c.document_id, c.ordinal LIMIT %(limit)s;
+
+-- name: withheld
+-- Documents that the caller may read and that would have matched, but whose served version is withheld until the new one is
+-- searchable. No row: none.
+SELECT d.id AS document_id, d.title
+  FROM search_pointer p
+  JOIN document d ON d.id = p.document_id
+ WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
+   AND p.version_number < d.serve_from_version AND d.staleness = 'withhold'
+   AND EXISTS (SELECT 1 FROM document_reader r
+                WHERE r.document_id = d.id AND r.version_number = p.version_number AND r.user_id = %(user)s)
+   AND EXISTS (SELECT 1 FROM document_reader r
+                WHERE r.document_id = d.id AND r.version_number = d.requested_version AND r.user_id = %(user)s)
+   AND EXISTS (SELECT 1 FROM chunk c
+                WHERE c.document_id = d.id AND c.pipeline_id = p.pipeline_id AND c.version_number = p.version_number
+                  AND c.generation = p.generation AND c.terms @@ %(any_term)s::tsquery)
+ ORDER BY d.id LIMIT 5;
+
+-- name: count_terms
+-- Count again in how many served chunks of a tenant each term stands. No row: the tenant has no chunks.
+-- ts_stat runs the text it is given as a query: it is built from integers only.
+WITH counted AS (
+    SELECT word AS term, ndoc AS chunks FROM ts_stat(format(
+        'SELECT c.terms FROM search_pointer p JOIN chunk c ON c.document_id = p.document_id AND c.pipeline_id = p.pipeline_id '
+        'AND c.version_number = p.version_number AND c.generation = p.generation '
+        'JOIN document d ON d.id = p.document_id AND d.deleted_at IS NULL '
+        'WHERE p.tenant_id = %%s AND p.pipeline_id = %%s', %(tenant)s::bigint, %(pipeline)s::int))
+    UNION ALL
+    SELECT '', coalesce(sum(p.chunk_count), 0)
+      FROM search_pointer p JOIN document d ON d.id = p.document_id AND d.deleted_at IS NULL
+     WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s),
+gone AS (
+    DELETE FROM term_statistic t
+     WHERE t.tenant_id = %(tenant)s AND t.pipeline_id = %(pipeline)s
+       AND NOT EXISTS (SELECT 1 FROM counted WHERE counted.term = t.term))
+INSERT INTO term_statistic (tenant_id, pipeline_id, term, chunks)
+SELECT %(tenant)s, %(pipeline)s, term, chunks FROM counted ORDER BY term
+ON CONFLICT (tenant_id, pipeline_id, term) DO UPDATE SET chunks = excluded.chunks
+ WHERE term_statistic.chunks <> excluded.chunks
+RETURNING id;
