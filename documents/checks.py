@@ -30,7 +30,7 @@ def search_index_is_bound(**_: Any) -> list[CheckMessage]:
 def own_database_in_production(**_: Any) -> list[CheckMessage]:
     messages: list[CheckMessage] = []
     if settings.EMBEDDED_POSTGRES:
-        messages.append(_no_embedded_server(Error))
+        messages.append(_no_embedded_server())
     elif settings.DATABASES["default"]["USER"] == settings.DATABASES["owner"]["USER"]:
         messages.append(
             Warning(
@@ -45,7 +45,7 @@ def own_database_in_production(**_: Any) -> list[CheckMessage]:
 @register(Tags.database)
 def database_is_configured(**_: Any) -> Sequence[CheckMessage]:
     if settings.EMBEDDED_POSTGRES and not settings.DEBUG:
-        return [_no_embedded_server(Error)]
+        return [_no_embedded_server()]
     return []
 
 
@@ -56,10 +56,9 @@ def secret_key_is_set(**_: Any) -> Sequence[CheckMessage]:
     return []
 
 
-def _no_embedded_server(kind: type[CheckMessage] | Any) -> CheckMessage:
-    message: CheckMessage = kind(
+def _no_embedded_server() -> CheckMessage:
+    return Error(
         "DATABASE_URL is not set. The embedded PostgreSQL is for development only.",
         hint="Set DATABASE_URL=postgresql://user:password@host/name, or KB_DEBUG=true on a development machine.",
         id="documents.E002",
     )
-    return message

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+    from documents.models import Document, Tenant  # noqa: F401  (Document stands in the string below)
 
     User = AbstractBaseUser | AnonymousUser
 else:
@@ -42,12 +44,12 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User) -> Self:
         """Documents whose state `user` may ask for: those they oversee and those they may read."""
         return self.filter(
-            Q(pk__in=self.model._default_manager.overseen_by(user).values("pk"))  # type: ignore[attr-defined]
-            | Q(pk__in=self.model._default_manager.readable_by(user).values("pk"))  # type: ignore[attr-defined]
+            Q(pk__in=self.model._default_manager.overseen_by(user).values("pk"))
+            | Q(pk__in=self.model._default_manager.readable_by(user).values("pk"))
         )
 
 
-def tenants_where(user: User, roles: tuple[str, ...] | None = None) -> models.QuerySet[Any]:
+def tenants_where(user: User, roles: tuple[str, ...] | None = None) -> models.QuerySet[Tenant]:
     """Tenants where `user` is a member with one of `roles` (any role if None). A superuser administers every tenant."""
     from documents.models import Tenant
 

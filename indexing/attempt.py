@@ -101,7 +101,7 @@ class Attempt:
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
         """Vectors by digest of the embedded text: from the cache, the rest from the model, each batch kept at once."""
         texts = {item.embedded_digest: item.chunk.embedded_text for item in chunks}
-        key = {"tenant_id": self._lease.tenant_id, "fingerprint": embedder.fingerprint()}
+        key: dict[str, Any] = {"tenant_id": self._lease.tenant_id, "fingerprint": embedder.fingerprint()}
         vectors = cache.find_vectors(**key, digests=list(texts))
         unknown = [digest for digest in texts if digest not in vectors]
         for batch in batches(unknown, embedder.batch_size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import Case, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import CombinedExpression
@@ -111,10 +111,9 @@ class PostgresSearchIndex:
             function="EXTRACT",
             template="%(function)s(EPOCH FROM %(expressions)s)",
         )
-        annotated = annotated.annotate(
+        return annotated.annotate(
             staleness_seconds=Case(When(behind, then=age), default=None, output_field=FloatField())
         )
-        return cast(DocumentQuerySet, annotated)
 
     def purge(self, *, document_id: uuid.UUID) -> bool:
         rows("sink", "end_abandoned", document=document_id, message=str(DocumentDeleted()))

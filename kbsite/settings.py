@@ -206,3 +206,5 @@ KB_SEARCH_EXACT_CHUNKS: int = env.int(
 )  # readable chunks up to which search is exact
 KB_SEARCH_VECTOR_WEIGHT: float = env.float("KB_SEARCH_VECTOR_WEIGHT", default=1.0)
 KB_SEARCH_LEXICAL_WEIGHT: float = env.float("KB_SEARCH_LEXICAL_WEIGHT", default=1.0)
+# seconds after which a search goes on without the vector of its query
+KB_SEARCH_EMBEDDING_TIMEOUT: float = env.float("KB_SEARCH_EMBEDDING_TIMEOUT", default=5.0)

@@ -79,7 +79,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
 
 def _prose(opening: Token, inline: Token, markers: list[str]) -> Piece:
     """A heading, a list item (the first paragraph in it) or a paragraph."""
-    text, lines = _inline_text(inline), _lines(inline)
+    text, lines = _inline_text(inline), _lines(opening)
     if opening.type == "heading_open":
         return Piece(BlockKind.HEADING, text, level=int(opening.tag[1]), lines=lines)
     if markers and markers[-1]:

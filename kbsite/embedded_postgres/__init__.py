@@ -67,8 +67,8 @@ def _bootstrap(host: str) -> None:
     if not known:
         # Another connection: CREATE DATABASE copies template1 and wants nobody else in it.
         with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as connection:
-            statement = sql.SQL("CREATE DATABASE {} OWNER {}")
+            create = sql.SQL("CREATE DATABASE {} OWNER {}")
             try:
-                connection.execute(statement.format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)))
+                connection.execute(create.format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)))
             except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
                 return  # the other process was first
