@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 
+from django.utils.translation import gettext as _
+
 from documents.errors import DocumentGone, NotAllowed, NotFound, StaleRevision
 from documents.locks import lock_document
 from documents.models import Document, Tenant
-from documents.querysets import EDITING_ROLES, User, tenants_where
+from documents.querysets import EDITING_ROLES, DocumentQuerySet, User, tenants_where
 
 
 def editable_tenant(*, actor: User, slug: str) -> Tenant:
@@ -17,7 +19,7 @@ def editable_tenant(*, actor: User, slug: str) -> Tenant:
         return tenant
     if tenants_where(actor).filter(slug=slug).exists():
         raise NotAllowed
-    raise NotFound(f"There is no tenant “{slug}”, or you do not belong to it.")
+    raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": slug})
 
 
 def visible_document(*, actor: User, document_id: uuid.UUID) -> Document:
@@ -33,13 +35,26 @@ def lock_for_change(*, actor: User, document_id: uuid.UUID, revision: int | None
 
     Raises `NotFound`, `NotAllowed`, `DocumentGone` or `StaleRevision`.
     """
+    document = _lock(actor=actor, document_id=document_id, permitted=Document.objects.editable_by(actor))
+    if revision is not None and revision != document.revision:
+        raise StaleRevision(currentRevision=document.revision)
+    return document
+
+
+def lock_for_oversight(*, actor: User, document_id: uuid.UUID) -> Document:
+    """Lock a document to retry or cancel its indexing, which its tenant's operators may do too.
+
+    Raises `NotFound`, `NotAllowed` or `DocumentGone`.
+    """
+    return _lock(actor=actor, document_id=document_id, permitted=Document.objects.overseen_by(actor))
+
+
+def _lock(*, actor: User, document_id: uuid.UUID, permitted: DocumentQuerySet) -> Document:
     document = lock_document(document_id)
-    if not Document.objects.editable_by(actor).filter(pk=document_id).exists():
+    if not permitted.filter(pk=document_id).exists():
         if Document.objects.visible_to(actor).filter(pk=document_id).exists():
             raise NotAllowed
         raise NotFound
     if document.deleted_at is not None:
         raise DocumentGone
-    if revision is not None and revision != document.revision:
-        raise StaleRevision(currentRevision=document.revision)
     return document

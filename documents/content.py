@@ -13,6 +13,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from documents import media_types
 from documents.errors import FileTooLarge, InvalidInput, StorageFailed, UnsupportedMediaType
@@ -27,7 +28,7 @@ def clean_file_name(name: str) -> str:
     name = PurePosixPath(name).name
     name = "".join(character for character in name if unicodedata.category(character)[0] != "C").strip()
     if not name or name in {".", ".."}:
-        raise InvalidInput("The file has no name; nothing was stored. Give it a name and upload it again.")
+        raise InvalidInput(_("The file has no name; nothing was stored. Give it a name and upload it again."))
     if len(name) > MAX_NAME:
         suffix = PurePosixPath(name).suffix[:20]
         name = name[: MAX_NAME - len(suffix)] + suffix
@@ -40,9 +41,9 @@ def clean_title(title: str) -> str:
     title = "".join(" " if unicodedata.category(character)[0] == "C" else character for character in title)
     title = " ".join(unicodedata.normalize("NFC", title).split())
     if not title:
-        raise InvalidInput("The title is empty; nothing was changed. Enter a title.")
+        raise InvalidInput(_("The title is empty; nothing was changed. Enter a title."))
     if len(title) > 300:
-        raise InvalidInput("The title is longer than 300 characters; nothing was changed. Shorten it.")
+        raise InvalidInput(_("The title is longer than 300 characters; nothing was changed. Shorten it."))
     return title
 
 
@@ -52,16 +53,18 @@ def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
     Raises `InvalidInput`, `FileTooLarge`, `UnsupportedMediaType` or `StorageFailed`; nothing is kept then.
     """
     if not content:
-        raise InvalidInput("The file is empty; nothing was stored. Choose a file with content.")
+        raise InvalidInput(_("The file is empty; nothing was stored. Choose a file with content."))
     if len(content) > settings.KB_MAX_UPLOAD_BYTES:
         limit = settings.KB_MAX_UPLOAD_BYTES / 1024 / 1024
         raise FileTooLarge(
-            f"The file is over the limit of {limit:.0f} MiB; nothing was stored. Split it and upload the parts."
+            _("The file is over the limit of %(limit)s MiB; nothing was stored. Split it and upload the parts.")
+            % {"limit": f"{limit:.0f}"}
         )
     try:
         media_type = media_types.detect(content, file_name)
     except media_types.UnsupportedFile as error:
-        raise UnsupportedMediaType(f"{error} Nothing was stored.") from error
+        reason = _(error.sentence) % error.parts
+        raise UnsupportedMediaType(_("%(reason)s Nothing was stored.") % {"reason": reason}) from error
     key = f"tenant-{tenant.pk}/{uuid.uuid4()}"
     # The row first: a crash between the two leaves a row that the sweep finds, never a file that nobody knows of.
     row = StoredContent.objects.create(
@@ -81,7 +84,7 @@ def confirm(content: StoredContent) -> None:
         state=StoredContent.State.CONFIRMED
     )
     if not updated and not StoredContent.objects.filter(pk=content.pk).exists():
-        raise StorageFailed("The upload took so long that it was swept; nothing was changed. Upload the file again.")
+        raise StorageFailed(_("The upload took so long that it was swept; nothing was changed. Upload the file again."))
 
 
 def read(content: StoredContent) -> bytes:
@@ -90,9 +93,9 @@ def read(content: StoredContent) -> bytes:
         with default_storage.open(content.key, "rb") as file:
             data: bytes = file.read()
     except OSError as error:
-        raise StorageFailed("The stored file could not be read.") from error
+        raise StorageFailed(_("The stored file could not be read.")) from error
     if hashlib.sha256(data).hexdigest() != content.sha256:
-        raise StorageFailed("The stored file is not the one that was uploaded.")
+        raise StorageFailed(_("The stored file is not the one that was uploaded."))
     return data
 
 

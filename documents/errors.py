@@ -1,8 +1,13 @@
-"""What a command can be refused for. The sentence says what happened, what is safe and what to do; no HTTP here."""
+"""What a command can be refused for. The sentence says what happened, what is safe and what to do; no HTTP here.
+
+Sentences are in the language of whoever asked; `code` is the same in every language.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from django.utils.translation import gettext
 
 
 class DocumentsError(Exception):
@@ -12,9 +17,14 @@ class DocumentsError(Exception):
 
     def __init__(self, message: str | None = None, **facts: Any) -> None:
         """`facts` go into the answer next to the message: values a program needs to go on, such as `currentRevision`."""
-        self.message = message or " ".join((type(self).__doc__ or "").split())
+        self.message = message or gettext(self.sentence())
         self.facts = facts
         super().__init__(self.message)
+
+    @classmethod
+    def sentence(cls) -> str:
+        """What the class says where nothing more exact is known, in English."""
+        return " ".join((cls.__doc__ or "").split())
 
 
 class NotFound(DocumentsError):

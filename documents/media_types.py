@@ -26,6 +26,16 @@ BY_EXTENSION = {
 class UnsupportedFile(ValueError):
     """The file is of no accepted type, or its content is not what its name says."""
 
+    def __init__(self, sentence: str, **parts: str) -> None:
+        """`sentence` has a place `%(name)s` for each of `parts`, so that it can be translated before they are put in."""
+        self.sentence, self.parts = sentence, parts
+        super().__init__(sentence % parts)
+
+
+def gettext_noop(sentence: str) -> str:
+    """Marks a sentence for translation; whoever shows it translates it."""
+    return sentence
+
 
 def detect(content: bytes, file_name: str) -> str:
     """The media type of a file.
@@ -37,17 +47,22 @@ def detect(content: bytes, file_name: str) -> str:
     by_name = BY_EXTENSION.get(extension)
     if by_name is None:
         accepted = ", ".join(sorted(BY_EXTENSION))
-        what = f"Files of type {extension}" if extension else "Files without an extension"
-        raise UnsupportedFile(f"{what} are not accepted. Choose one of {accepted}.")
+        if not extension:
+            sentence = gettext_noop("Files without an extension are not accepted. Choose one of %(accepted)s.")
+            raise UnsupportedFile(sentence, accepted=accepted)
+        sentence = gettext_noop("Files of type %(extension)s are not accepted. Choose one of %(accepted)s.")
+        raise UnsupportedFile(sentence, extension=extension, accepted=accepted)
     by_content = _sniff(content)
+    other = gettext_noop("The file is named %(extension)s but its content is of another type.")
     if by_name in (HTML, MARKDOWN, TEXT):
         if by_content == "binary":
-            raise UnsupportedFile(f"The file is named {extension} but its content is not text.")
+            sentence = gettext_noop("The file is named %(extension)s but its content is not text.")
+            raise UnsupportedFile(sentence, extension=extension)
         if by_content in (PDF, DOCX, "zip"):
-            raise UnsupportedFile(f"The file is named {extension} but its content is of another type.")
+            raise UnsupportedFile(other, extension=extension)
         return by_name
     if by_content != by_name:
-        raise UnsupportedFile(f"The file is named {extension} but its content is of another type.")
+        raise UnsupportedFile(other, extension=extension)
     return by_name
 
 

@@ -70,6 +70,14 @@ class SearchIndex(Protocol):
         (how long readers have been served something older than the requested version; null if they are not)."""
         ...
 
+    def describe_error(self, *, code: str | None, message: str | None) -> str:
+        """An error in one sentence an editor can act on, in the current language; empty without a code."""
+        ...
+
+    def describe_progress(self, *, stage: str | None, done: int, total: int) -> str:
+        """Where the indexing of a version is, in words of the current language."""
+        ...
+
     def purge(self, *, document_id: uuid.UUID) -> bool:
         """Remove all derived data of a deleted document; False if some of it is still held by a running worker."""
         ...

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from documents import audit, content
-from documents.access import lock_for_change
+from documents.access import lock_for_change, lock_for_oversight
 from documents.errors import Conflict, NotFound, NothingPublished, VersionBehind
 from documents.models import Document, DocumentVersion, Publication, ReadRule
 from documents.ports import IndexTicket, search_index
@@ -126,15 +127,15 @@ def delete_document(*, actor: User, document_id: uuid.UUID, revision: int | None
 
 @transaction.atomic
 def retry_indexing(*, actor: User, document_id: uuid.UUID) -> IndexTicket:
-    """Try again to index the requested version, after it failed or was cancelled.
+    """Try again to index the requested version, after it failed or was cancelled; operators may do this too.
 
-    Raises what `lock_for_change` raises, `NothingPublished`, and `Conflict` if the document is withdrawn.
+    Raises what `lock_for_oversight` raises, `NothingPublished`, and `Conflict` if the document is withdrawn.
     """
-    document = lock_for_change(actor=actor, document_id=document_id, revision=None)
+    document = lock_for_oversight(actor=actor, document_id=document_id)
     if document.requested_version is None:
         raise NothingPublished
     if document.withdrawn_at is not None:
-        raise Conflict("The document is withdrawn. Publish it again to index it.")
+        raise Conflict(_("The document is withdrawn. Publish it again to index it."))
     ticket = search_index().retry(document=document)
     audit.record(document=document, actor=actor, action="retry", version_number=document.requested_version)
     return ticket
@@ -188,7 +189,7 @@ def purge_deleted(*, limit: int = 100, dry_run: bool = False) -> int:
 def _version(document: Document, number: int) -> DocumentVersion:
     version = document.versions.filter(number=number).first()
     if version is None:
-        raise NotFound(f"The document has no version {number}.")
+        raise NotFound(_("The document has no version %(number)s.") % {"number": number})
     return version
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from documents.errors import UnknownReader
 from documents.models import Document, DocumentVersion, Membership, ReaderGroup, ReadRule
 
@@ -33,17 +35,18 @@ def resolve(*, tenant_id: int, readers: Iterable[Reader]) -> list[ReadRule]:
         elif reader.type == ReadRule.Kind.GROUP:
             group = ReaderGroup.objects.filter(tenant=tenant_id, name=reader.name).first()
             if group is None:
-                raise UnknownReader(f"There is no group “{reader.name}” in this tenant; nothing was changed.")
+                sentence = _("There is no group “%(name)s” in this tenant; nothing was changed.")
+                raise UnknownReader(sentence % {"name": reader.name})
             rules[reader] = ReadRule(kind=ReadRule.Kind.GROUP, group=group)
         elif reader.type == ReadRule.Kind.USER:
             member = Membership.objects.filter(tenant=tenant_id, user__username=reader.name).first()
             if member is None:
-                raise UnknownReader(f"There is no member “{reader.name}” in this tenant; nothing was changed.")
+                sentence = _("There is no member “%(name)s” in this tenant; nothing was changed.")
+                raise UnknownReader(sentence % {"name": reader.name})
             rules[reader] = ReadRule(kind=ReadRule.Kind.USER, membership=member)
         else:
-            raise UnknownReader(
-                f"A reader's type is user, group or everyone, not “{reader.type}”; nothing was changed."
-            )
+            sentence = _("A reader's type is user, group or everyone, not “%(type)s”; nothing was changed.")
+            raise UnknownReader(sentence % {"type": reader.type})
     return list(rules.values())
 
 

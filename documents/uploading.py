@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from documents import audit, content
 from documents.access import editable_tenant, lock_for_change
@@ -60,7 +61,7 @@ def restore_version(
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
     old = document.versions.select_related("content").filter(number=version_number).first()
     if old is None:
-        raise NotFound(f"The document has no version {version_number}.")
+        raise NotFound(_("The document has no version %(number)s.") % {"number": version_number})
     version = _append(
         document=document, actor=actor, stored=old.content, file_name=old.file_name, restored_from=old.number
     )

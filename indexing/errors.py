@@ -32,8 +32,12 @@ class IndexingError(Exception):
         """
         self.detail = detail
         self.retry_after = retry_after
-        sentence = " ".join((type(self).__doc__ or "").split())
-        super().__init__(f"{sentence} {detail}".strip())
+        super().__init__(f"{self.sentence()} {detail}".strip())
+
+    @classmethod
+    def sentence(cls) -> str:
+        """What the class says without details, in English; `indexing.messages` translates it."""
+        return " ".join((cls.__doc__ or "").split())
 
 
 class PermanentError(IndexingError):

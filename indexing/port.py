@@ -8,12 +8,13 @@ from typing import Any
 from django.db.models import Case, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from documents.errors import Conflict
 from documents.models import Document, Publication
 from documents.ports import IndexState, IndexTicket
 from documents.querysets import DocumentQuerySet
-from indexing import queue
+from indexing import messages, queue
 from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
 from indexing.pipelines import pipelines_to_fill
@@ -29,7 +30,7 @@ class PostgresSearchIndex:
     def prepare_tenant(self, *, tenant_id: int) -> None:
         pipeline = Pipeline.objects.order_by("-id").first()
         if pipeline is None:
-            raise Conflict("There is no pipeline yet. Run “manage.py migrate” first.")
+            raise Conflict(_("There is no pipeline yet. Run “manage.py migrate” first."))
         TenantPipeline.objects.create(tenant_id=tenant_id, pipeline=pipeline, role=PipelineRole.SERVING)
 
     def request(
@@ -37,7 +38,7 @@ class PostgresSearchIndex:
     ) -> IndexTicket:
         fill = pipelines_to_fill(tenant_id)
         if not fill or fill[0][1] is not PipelineRole.SERVING:
-            raise Conflict("This tenant has no pipeline to serve it; nothing was published. Tell an operator.")
+            raise Conflict(_("This tenant has no pipeline to serve it; nothing was published. Tell an operator."))
         queue.cancel_older(document_id=document_id, version_number=version_number)
         orders = [
             queue.enqueue(
@@ -48,7 +49,7 @@ class PostgresSearchIndex:
                 actor_id=actor_id,
                 has_readers=has_readers,
             )
-            for pipeline_id, _ in fill
+            for pipeline_id, _role in fill
         ]
         task_id, state = orders[0]
         return IndexTicket(task_id, _index_state(state))
@@ -67,9 +68,9 @@ class PostgresSearchIndex:
         tasks = _orders_of_requested(document.tenant_id, document.pk, document.requested_version)
         task = tasks.order_by("-id").first()
         if task is None:
-            raise Conflict("There is no index task for the requested version. Publish it again.")
+            raise Conflict(_("There is no index task for the requested version. Publish it again."))
         if task.state == TaskState.SUCCEEDED or not queue.reopen(task_id=task.pk):
-            raise Conflict("The index task has ended and cannot be tried again. Publish the version again.")
+            raise Conflict(_("The index task has ended and cannot be tried again. Publish the version again."))
         state = TaskState.RUNNING if task.state == TaskState.RUNNING else TaskState.PENDING
         return IndexTicket(task.pk, _index_state(state))
 
@@ -114,6 +115,12 @@ class PostgresSearchIndex:
         return annotated.annotate(
             staleness_seconds=Case(When(behind, then=age), default=None, output_field=FloatField())
         )
+
+    def describe_error(self, *, code: str | None, message: str | None) -> str:
+        return messages.error_sentence(code, message)
+
+    def describe_progress(self, *, stage: str | None, done: int, total: int) -> str:
+        return messages.progress_words(stage, done, total)
 
     def purge(self, *, document_id: uuid.UUID) -> bool:
         rows("sink", "end_abandoned", document=document_id, message=str(DocumentDeleted()))

@@ -1,0 +1,95 @@
+"""Codes, stages and places in words of the reader's language. What is stored stays code and English; this is only shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_noop as noop
+
+from indexing.errors import IndexingError
+from indexing.states import Stage, TaskState
+
+
+def _classes(base: type[IndexingError]) -> Iterator[type[IndexingError]]:
+    for child in base.__subclasses__():
+        yield child
+        yield from _classes(child)
+
+
+SENTENCES: dict[str, str] = {
+    **{error.code: error.sentence() for error in _classes(IndexingError) if "code" in vars(error)},
+    "LEASE_ATTEMPTS_EXHAUSTED": noop(
+        "The worker stopped several times while it indexed this version. Retry it, and tell an operator if it goes on."
+    ),
+}
+"""One English sentence per stable code: what an editor reads, and the key of its translations."""
+
+STATES: dict[str, str] = {
+    TaskState.PENDING: noop("waiting"),
+    TaskState.RUNNING: noop("running"),
+    TaskState.RETRY_WAIT: noop("waiting to retry"),
+    TaskState.SUCCEEDED: noop("succeeded"),
+    TaskState.DEAD: noop("failed"),
+    TaskState.CANCELLED: noop("cancelled"),
+}
+
+STAGES: dict[str, str] = {
+    Stage.PARSE: noop("Reading the file"),
+    Stage.SPLIT: noop("Splitting the text"),
+    Stage.EMBED: noop("Computing vectors"),
+    Stage.INDEX: noop("Storing chunks"),
+    Stage.VALIDATE: noop("Checking the result"),
+}
+
+COUNTED = (Stage.EMBED, Stage.INDEX)
+"""Stages whose progress counts chunks one by one; the others are over in a moment or cannot be counted."""
+
+
+def error_sentence(code: str | None, stored: str | None = None) -> str:
+    """What an editor can do about an error: by its code, or the stored sentence of a code that is not known here."""
+    if not code:
+        return ""
+    sentence = SENTENCES.get(code)
+    return gettext(sentence) if sentence else stored or code
+
+
+def state_word(state: str) -> str:
+    """The state of a task in a word."""
+    return gettext(STATES[state])
+
+
+def progress_words(stage: str | None, done: int, total: int) -> str:
+    """“Computing vectors: 34/80 chunks”. Without a stage no worker has begun."""
+    if not stage:
+        return gettext("Waiting for a worker")
+    words = gettext(STAGES[stage])
+    if not total or stage not in COUNTED:
+        return words
+    counted = {"stage": words, "done": done, "total": total}
+    return ngettext("%(stage)s: %(done)d/%(total)d chunk", "%(stage)s: %(done)d/%(total)d chunks", total) % counted
+
+
+def locator_words(locator: dict[str, Any]) -> str:
+    """“page 3, lines 10–14”; empty where the format has neither pages nor lines."""
+    places = [_page_words(locator), _line_words(locator)]
+    return gettext(", ").join(place for place in places if place)
+
+
+def _page_words(locator: dict[str, Any]) -> str:
+    first, last = locator.get("page"), locator.get("pageEnd")
+    if first is None:
+        return ""
+    if last is None or last == first:
+        return gettext("page %(page)d") % {"page": first}
+    return gettext("pages %(first)d–%(last)d") % {"first": first, "last": last}
+
+
+def _line_words(locator: dict[str, Any]) -> str:
+    if not locator.get("lines"):
+        return ""
+    first, last = locator["lines"]
+    if first == last:
+        return gettext("line %(line)d") % {"line": first}
+    return gettext("lines %(first)d–%(last)d") % {"first": first, "last": last}
