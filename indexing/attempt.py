@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from indexing.parsers.sandbox import parse_in_child
 from indexing.providers import embedder_for
 from indexing.sink import Manifest, StagedChunk
 from indexing.splitters import split
+from indexing.statements import retrying
 from indexing.states import Stage
 
 Item = TypeVar("Item")
@@ -48,14 +50,14 @@ class Attempt:
         self._step(Stage.SPLIT)
         chunks = self._split(parsed, embedder)
         manifest = Manifest.of(chunks, lease=self._lease, pipeline_digest=self._facts["pipeline_digest"])
-        staged = sink.already_staged(self._lease, manifest)
+        staged = retrying(lambda: sink.already_staged(self._lease, manifest))
         missing = [item for item in manifest.chunks if item.id not in staged]
         vectors = self._embed(missing, embedder)
         self._stage(missing, vectors)
         self._step(Stage.VALIDATE, 0, len(chunks))
         verify_places(chunks, parsed)
         self._checkpoint()
-        sink.finish(self._lease, manifest)
+        retrying(lambda: sink.finish(self._lease, manifest))
 
     def _step(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         self._checkpoint()
@@ -116,7 +118,7 @@ class Attempt:
     def _stage(self, chunks: Sequence[StagedChunk], vectors: dict[str, str]) -> None:
         for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):
             self._step(Stage.INDEX, number * sink.STAGE_BATCH, len(chunks))
-            sink.stage(self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"])
+            retrying(partial(sink.stage, self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"]))
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import connection
+from django.db import OperationalError, connection
 
 JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
+RETRYABLE = ("40001", "40P01")  # serialization failure, deadlock
+
+Answer = TypeVar("Answer")
 
 
 @cache
@@ -47,3 +50,14 @@ def row(file: str, name: str, **parameters: Any) -> dict[str, Any] | None:
     """Run a named statement and return its first row, or None: what that means stands at the statement."""
     found = rows(file, name, **parameters)
     return found[0] if found else None
+
+
+def retrying(action: Callable[[], Answer], *, tries: int = 3) -> Answer:
+    """Run a short transaction, and run it again if the database ended it to resolve a deadlock; never the slow work."""
+    for left in reversed(range(tries)):
+        try:
+            return action()
+        except OperationalError as error:
+            if not left or getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
+                raise
+    raise AssertionError("the last try returns or raises")

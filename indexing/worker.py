@@ -16,7 +16,7 @@ from enum import StrEnum
 
 import psycopg
 from django.conf import settings
-from django.db import DatabaseError, OperationalError, close_old_connections, connection
+from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from indexing import queue
 from indexing.attempt import Attempt
@@ -24,14 +24,10 @@ from indexing.backoff import Policy, decide
 from indexing.errors import CancelledError, IndexingError, LeaseLost
 from indexing.heartbeat import Heartbeat
 from indexing.lease import Lease
+from indexing.statements import retrying
 from indexing.states import Pool
 
 logger = logging.getLogger(__name__)
-
-RETRYABLE = {
-    "40001",
-    "40P01",
-}  # serialization failure, deadlock: the short transaction is tried again, never the embedding
 
 
 class Result(StrEnum):
@@ -71,6 +67,7 @@ class Worker:
         self.poll_seconds = poll_seconds or settings.KB_POLL_SECONDS
         self.stop = threading.Event()
         self.current: Lease | None = None
+        self.counts: Counter[Result] = Counter()  # of the rounds of `run` so far
         self._random = random.Random()  # noqa: S311 (spreads retries, guards nothing)
 
     def run_once(self) -> Round:
@@ -90,15 +87,19 @@ class Worker:
         return Round(Result.IDLE)
 
     def run(self, *, drain: bool = False, on_round: Callable[[Round], None] = lambda _: None) -> Counter[Result]:
-        """Work until told to stop, or with `drain` until nothing is due. A lost database connection ends no loop."""
-        counts: Counter[Result] = Counter()
+        """Work until told to stop, or with `drain` until nothing is due; return the counts.
+
+        A lost database connection ends no loop, but it ends a drain: whoever started that can start it again.
+        """
         wakeup = Wakeup()
         try:
             while not self.stop.is_set():
                 try:
                     close_old_connections()
                     round_ = self.run_once()
-                except OperationalError:
+                except (OperationalError, InterfaceError):
+                    if drain:
+                        raise
                     logger.exception("the database cannot be reached; trying again")
                     connection.close()
                     self.stop.wait(min(self.poll_seconds, 5.0))
@@ -106,26 +107,34 @@ class Worker:
                 except Exception:
                     # A defect. The lease is left to expire, which charges the task's budget; the loop lives on.
                     logger.exception("defect in an attempt of worker %s", self.name)
+                    self.counts[Result.FAILED] += 1
                     self.stop.wait(1.0)
                     continue
-                if round_.result is Result.IDLE and (drain or self.stop.is_set()):
-                    break
-                counts[round_.result] += 1
+                if round_.result is Result.IDLE and self.stop.is_set():
+                    break  # not idle, only stopped
+                self.counts[round_.result] += 1
                 on_round(round_)
                 if round_.result is Result.IDLE:
+                    if drain:
+                        break
                     wakeup.wait(self._sleep_seconds(), self.stop)
         finally:
             wakeup.close()
-        return counts
+        return self.counts
 
-    def give_back(self) -> None:
-        """Release the lease of the attempt that runs right now, from another thread: its later writes are refused."""
+    def give_back(self) -> bool:
+        """Release the lease of the attempt that runs right now, from another thread: its later writes are refused.
+        False if there was none to release."""
         lease = self.current
-        if lease is not None:
-            try:
-                queue.release(lease)
-            except LeaseLost:
-                logger.info("task %s had ended already", lease.task_id)
+        if lease is None:
+            return False
+        try:
+            queue.release(lease)
+        except LeaseLost:
+            logger.info("task %s had ended already", lease.task_id)
+            return False
+        logger.info("task %s: given back", lease.task_id)
+        return True
 
     def _work(self, lease: Lease, *, claimed_at: float) -> Result | None:
         """One attempt to its recorded end; None if the task was cancelled before any work."""
@@ -187,7 +196,7 @@ class Worker:
         """Until the next poll, or sooner if something becomes due by the clock before."""
         try:
             due = queue.seconds_until_due(pool=self.pool)
-        except DatabaseError:
+        except Error:
             due = None
         return self.poll_seconds if due is None else max(0.05, min(self.poll_seconds, due))
 
@@ -226,15 +235,3 @@ class Wakeup:
             self.close()
             stop.wait(seconds)
             return False
-
-
-def retrying(action: Callable[[], None], *, tries: int = 3) -> None:
-    """Run a short transaction again if the database resolved a deadlock against it."""
-    for left in reversed(range(tries)):
-        try:
-            return action()
-        except OperationalError as error:
-            cause = error.__cause__
-            if not left or getattr(cause, "sqlstate", None) not in RETRYABLE:
-                raise
-    return None
