@@ -1,0 +1,83 @@
+"""What is understood of a request before any service sees it: its size, its JSON and the revision it was made with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+
+from documents.errors import FileTooLarge, InvalidInput
+
+ENVELOPE = 1024 * 1024  # bytes of a multipart body beside the file: boundaries, headers, the other fields
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: no text in PostgreSQL or UTF-8
+IF_MATCH = re.compile(r'"(\d{1,10})"')
+
+
+class StrictJSONParser(JSONParser):
+    """JSON whose text can be stored and whose depth can be read."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        try:
+            data = super().parse(stream, media_type, parser_context)
+            _refuse_unstorable(data)
+        except RecursionError:
+            raise ParseError("The JSON is nested too deeply.") from None
+        return data
+
+
+def _refuse_unstorable(data: Any) -> None:
+    if isinstance(data, dict):
+        for name, value in data.items():
+            _refuse_unstorable(name)
+            _refuse_unstorable(value)
+    elif isinstance(data, list):
+        for value in data:
+            _refuse_unstorable(value)
+    elif isinstance(data, str) and UNSTORABLE.search(data):
+        raise ParseError("The JSON contains a NUL character or half of a surrogate pair, which is no text.")
+
+
+def refuse_oversized(request: Request) -> None:
+    """Refuse by the announced length, before a byte of the body is read: a body without one is taken for empty, and
+    nothing is read beyond the length announced. The file itself is measured again when it is stored."""
+    length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if (request.content_type or "").startswith("multipart/"):
+        limit = settings.KB_MAX_UPLOAD_BYTES + ENVELOPE
+    else:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or ENVELOPE
+    if length > limit:
+        raise FileTooLarge(
+            f"The request is over the limit of {limit // ENVELOPE} MiB; nothing was stored. Split the file and upload the parts."
+        )
+
+
+def revision_of(request: Request, in_body: int | None) -> int:
+    """The revision the caller had in view, from the body or `If-Match: "7"`. Raises `InvalidInput` if there is none."""
+    revision = optional_revision_of(request, in_body)
+    if revision is None:
+        raise InvalidInput(
+            "The revision is missing; nothing was changed. Send the document's revision as `revision` or as If-Match."
+        )
+    return revision
+
+
+def optional_revision_of(request: Request, in_body: int | None = None) -> int | None:
+    """Like `revision_of`, for a call that may be made whatever the revision is."""
+    header = request.headers.get("If-Match")
+    if header is None:
+        return in_body
+    match = IF_MATCH.fullmatch(header.strip())
+    if match is None:
+        raise InvalidInput('If-Match carries one revision in quotation marks, such as "7"; nothing was changed.')
+    if in_body is not None and in_body != int(match[1]):
+        raise InvalidInput(
+            f"The body says revision {in_body} and If-Match says {match[1]}; nothing was changed. Send one of them."
+        )
+    return int(match[1])
