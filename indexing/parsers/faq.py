@@ -30,6 +30,11 @@ def pair_questions(pieces: Iterable[Piece]) -> list[Piece]:
     return result
 
 
+def opens_turn(text: str) -> bool:
+    """Whether a paragraph starts with the mark of a question or of an answer."""
+    return _QUESTION.match(text) is not None or _ANSWER.match(text) is not None
+
+
 def _asks(piece: Piece) -> bool:
     return _begins(piece, _QUESTION)
 
@@ -45,7 +50,7 @@ def _one_voice_each(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield piece
             continue
         lines = piece.text.split("\n")
-        starts = [i for i, line in enumerate(lines) if i and (_QUESTION.match(line) or _ANSWER.match(line))]
+        starts = [i for i, line in enumerate(lines) if i and opens_turn(line)]
         # Lines can be cut apart where each stands for one line of the file.
         exact = piece.lines is not None and piece.lines[1] - piece.lines[0] + 1 == len(lines)
         for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):

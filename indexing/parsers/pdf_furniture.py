@@ -10,12 +10,13 @@ from dataclasses import replace
 from indexing.parsers.pdf_types import Line, Page
 
 _FEWEST_PAGES = 3  # in shorter documents nothing repeats often enough to be sure
-_EDGE = 0.12  # share of the page's height at its top and at its bottom
+_EDGE = 0.12  # share of the page's height, at its top and bottom, where the same text may repeat
+_MARGIN = 0.09  # the same for text that counts the pages: further in, "Lesson 1", "Lesson 2" are headings
 _OUTERMOST = 4  # lines at each edge that may be furniture
 _DRIFT = 6.0  # points that the same line may move between pages
-_NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b|[一二三四五六七八九十百]+(?=\s*页)", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,4}")
 
-Key = tuple[str, bool]  # text with its numbers blanked; at the top?
+Key = tuple[str, bool]  # text, perhaps with a number relative to the page's; at the top?
 
 
 def without_furniture(pages: Sequence[Page]) -> list[Page]:
@@ -25,31 +26,36 @@ def without_furniture(pages: Sequence[Page]) -> list[Page]:
     seen: dict[Key, dict[int, float]] = defaultdict(dict)  # key → page number → distance from the edge
     for page in pages:
         for line in _edge_lines(page):
-            seen[_key(line, page)].setdefault(page.number, _offset(line, page))
+            for key in _keys(line, page):
+                seen[key].setdefault(page.number, _offset(line, page))
     repeated = {key for key, offsets in seen.items() if _is_repeated(offsets, len(pages))}
     return [replace(page, lines=_kept(page, repeated)) for page in pages]
 
 
 def _kept(page: Page, repeated: set[Key]) -> list[Line]:
-    dropped = {line.index for line in _edge_lines(page) if _key(line, page) in repeated}
+    dropped = {line.index for line in _edge_lines(page) if repeated.intersection(_keys(line, page))}
     return [line for line in page.lines if line.index not in dropped]
 
 
 def _edge_lines(page: Page) -> list[Line]:
     by_height = sorted(page.lines, key=lambda line: line.top)
-    edge = _EDGE * page.height
-    top = [line for line in by_height[:_OUTERMOST] if line.bottom <= edge]
-    bottom = [line for line in by_height[-_OUTERMOST:] if line.top >= page.height - edge]
-    return top + bottom
+    outermost = {line.index for line in by_height[:_OUTERMOST] + by_height[-_OUTERMOST:]}
+    return [line for line in page.lines if line.index in outermost and _offset(line, page) <= _EDGE * page.height]
 
 
-def _key(line: Line, page: Page) -> Key:
-    return _NUMBERS.sub("#", line.text), line.bottom <= _EDGE * page.height
+def _keys(line: Line, page: Page) -> list[Key]:
+    """The line as it is; in the margin also with one of its numbers relative to the page's, equal where it counts."""
+    texts = [line.text]
+    if _offset(line, page) <= _MARGIN * page.height:
+        for match in _NUMBER.finditer(line.text):
+            relative = int(match[0]) - page.number
+            texts.append(f"{line.text[: match.start()]}#{relative}{line.text[match.end() :]}")
+    return [(text, line.bottom < page.height / 2) for text in texts]
 
 
 def _offset(line: Line, page: Page) -> float:
-    """From the nearer edge: pages may differ in height."""
-    return line.top if line.bottom <= _EDGE * page.height else page.height - line.bottom
+    """From the nearer edge to the line's far side: pages may differ in height."""
+    return min(line.bottom, page.height - line.top)
 
 
 def _is_repeated(offsets: dict[int, float], pages: int) -> bool:

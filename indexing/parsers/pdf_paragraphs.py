@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from indexing.parsers.assemble import Region
 from indexing.parsers.clean import is_cjk, join_lines
+from indexing.parsers.faq import opens_turn
 from indexing.parsers.outline import is_list_item
 from indexing.parsers.pdf_types import Line, Page, Table, around
 
@@ -79,19 +80,19 @@ def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pi
     last = paragraph.lines[-1]
     if last.hyphenated:
         return True
-    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold or is_list_item(line.text):
+    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
         return False
-    if _is_row(last.text) and _is_row(line.text):
+    if is_list_item(line.text) or opens_turn(line.text) or (_is_row(last.text) and _is_row(line.text)):
         return False
     if line.page != last.page or line.top < last.top - 0.5 * last.size:  # the next page or column
         return abs(line.size - body) < 0.1 * body and not line.bold and _runs_on(last, line, None)
     if abs(line.top - last.top) < 0.3 * last.size:  # PDFium cut one row into pieces
         return True
     distance = line.bottom - last.bottom
-    if distance > max(1.3 * pitch, 1.45 * line.size) or (
-        distance > 1.9 * line.size and not _runs_on(last, line, column)
-    ):
+    if distance > max(1.3 * pitch, 1.45 * line.size):
         return False
+    if distance > 1.6 * line.size and _ENDS_SENTENCE.search(last.text):
+        return False  # wide spacing: the page may have no paragraph of several lines that shows the usual distance
     if _is_centered(last, line, column):
         return True
     numbered = is_list_item(last.text) or _NUMBER.match(last.text) is not None

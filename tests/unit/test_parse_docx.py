@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+
+import docx
+import pytest
+from docx.enum.style import WD_STYLE_TYPE
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+
+from documents.media_types import DOCX, UnsupportedFile, detect
+from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText
+from indexing.parsers.docx import parse
+from indexing.parsers.docx_numbering import format_number
+from tests.unit.blocks_asserts import check, outline
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 512
+
+
+def saved(document: docx.document.Document) -> bytes:
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()
+
+
+def repacked(content: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+    """The same package with each part passed through `change(name, part)`."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(name, old.read(name)))
+    return stream.getvalue()
+
+
+def xml(element: str, **attributes: str) -> OxmlElement:
+    made = OxmlElement(element)
+    for name, value in attributes.items():
+        made.set(qn(f"w:{name}"), value)
+    return made
+
+
+def small() -> bytes:
+    document = docx.Document()
+    document.add_paragraph("Text")
+    return saved(document)
+
+
+def test_headings_lists_tables_in_body_order() -> None:
+    document = docx.Document()
+    document.add_heading("采购管理办法", 0)
+    document.add_heading("Scope", 1)
+    document.add_paragraph("适用于全部采购。")
+    document.add_paragraph("laptops", style="List Bullet")
+    document.add_paragraph("first", style="List Number")
+    document.add_paragraph("second", style="List Number")
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ["Amount", "审批", "< 1,000", "manager"], strict=True):
+        cell.text = text
+    document.add_heading("Details", 2)
+    document.add_paragraph("After\nthe table\tend")
+    parsed = check(parse(saved(document)))
+    assert parsed.title == "采购管理办法"
+    assert parsed.pages is None
+    assert outline(parsed) == [
+        ("h1", "采购管理办法"),
+        ("h1", "Scope"),
+        ("paragraph", "适用于全部采购。"),
+        ("list_item", "laptops"),
+        ("list_item", "1. first"),
+        ("list_item", "2. second"),
+        ("table", "Amount | 审批\n< 1,000 | manager"),
+        ("h2", "Details"),
+        ("paragraph", "After\nthe table end"),
+    ]
+    assert parsed.blocks[6].header_rows == 1
+    assert parsed.blocks[8].heading_path == ("Scope", "Details")
+    assert parsed.blocks[8].locator.lines == (18, 19)
+
+
+def test_headings_by_chinese_style_names_and_outline_levels() -> None:
+    document = docx.Document()
+    chinese = document.styles.add_style("标题 1", WD_STYLE_TYPE.PARAGRAPH)
+    child = document.styles.add_style("公司小节", WD_STYLE_TYPE.PARAGRAPH)
+    child.base_style = chinese
+    by_outline = document.styles.add_style("条款", WD_STYLE_TYPE.PARAGRAPH)
+    by_outline.element.get_or_add_pPr().append(xml("w:outlineLvl", val="2"))
+    document.add_paragraph("总则", style=chinese)
+    document.add_paragraph("小节", style=child)
+    document.add_paragraph("第一条", style=by_outline)
+    direct = document.add_paragraph("Direct")
+    direct._p.get_or_add_pPr().append(xml("w:outlineLvl", val="1"))
+    not_one = document.add_paragraph("Body", style=chinese)
+    not_one._p.get_or_add_pPr().append(xml("w:outlineLvl", val="9"))
+    assert outline(parse(saved(document))) == [
+        ("h1", "总则"),
+        ("h1", "小节"),
+        ("h3", "第一条"),
+        ("h2", "Direct"),
+        ("paragraph", "Body"),
+    ]
+
+
+def numbering(document: docx.document.Document, levels: list[tuple[str, str]]) -> str:
+    """A multilevel list of (form, pattern); its numId."""
+    root = document.part.numbering_part.element
+    abstract = xml("w:abstractNum", abstractNumId="77")
+    for depth, (form, pattern) in enumerate(levels):
+        level = xml("w:lvl", ilvl=str(depth))
+        for name, value in (("w:start", "1"), ("w:numFmt", form), ("w:lvlText", pattern)):
+            level.append(xml(name, val=value))
+        abstract.append(level)
+    root.insert(0, abstract)
+    number = xml("w:num", numId="77")
+    number.append(xml("w:abstractNumId", val="77"))
+    root.append(number)
+    return "77"
+
+
+def test_clauses_carry_the_numbers_that_word_shows() -> None:
+    document = docx.Document()
+    num_id = numbering(document, [("chineseCounting", "第%1章"), ("decimal", "%1.%2"), ("bullet", "•")])
+    for text, depth, style in (
+        ("总则", 0, "Heading 1"),
+        ("Scope", 1, None),
+        ("Terms", 1, None),
+        ("a point", 2, None),
+        ("附则", 0, "Heading 1"),
+        ("Last", 1, None),
+    ):
+        paragraph = document.add_paragraph(text, style=style)
+        properties = xml("w:numPr")
+        properties.append(xml("w:ilvl", val=str(depth)))
+        properties.append(xml("w:numId", val=num_id))
+        paragraph._p.get_or_add_pPr().append(properties)
+    assert outline(parse(saved(document))) == [
+        ("h1", "第一章 总则"),
+        ("list_item", "一.1 Scope"),
+        ("list_item", "一.2 Terms"),
+        ("list_item", "a point"),
+        ("h1", "第二章 附则"),
+        ("list_item", "二.1 Last"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (*(10, "chineseCounting"), "十"),
+        (*(21, "chineseCountingThousand"), "二十一"),
+        (*(105, "chineseCounting"), "一百零五"),
+        (*(110, "chineseCounting"), "一百一十"),
+        (*(4, "lowerRoman"), "iv"),
+        (*(28, "upperLetter"), "BB"),
+        (*(3, "decimalEnclosedCircle"), "③"),
+        (*(7, "decimalZero"), "07"),
+        (*(7, "unheardOf"), "7"),
+    ],
+)
+def test_number_forms(value: int, form: str, shown: str) -> None:
+    assert format_number(value, form) == shown
+
+
+def test_merged_cells_have_their_text_once() -> None:
+    document = docx.Document()
+    table = document.add_table(3, 3)
+    for index, cell in enumerate(table._cells):
+        cell.text = str(index)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "across"
+    table.cell(1, 0).merge(table.cell(2, 0)).text = "down"
+    rows = check(parse(saved(document))).blocks[0].rows
+    assert rows == (("across", "", "2"), ("down", "4", "5"), ("", "7", "8"))
+
+
+def test_a_table_of_one_column_is_a_frame() -> None:
+    document = docx.Document()
+    table = document.add_table(1, 1)
+    table.cell(0, 0).text = "Note"
+    table.cell(0, 0).add_paragraph("Inside")
+    assert outline(parse(saved(document))) == [("paragraph", "Note"), ("paragraph", "Inside")]
+
+
+def test_what_is_not_content_is_left_out() -> None:
+    document = docx.Document()
+    document.sections[0].header.paragraphs[0].text = "Header"
+    document.sections[0].footer.paragraphs[0].text = "Footer"
+    document.styles.add_style("toc 1", WD_STYLE_TYPE.PARAGRAPH)
+    document.add_paragraph("Scope\t3", style="toc 1")
+    paragraph = document.add_paragraph("kept ")
+    deleted = xml("w:del")
+    run = xml("w:r")
+    text = xml("w:delText")
+    text.text = "deleted"
+    run.append(text)
+    deleted.append(run)
+    paragraph._p.append(deleted)
+    inserted = xml("w:ins")
+    run = xml("w:r")
+    text = xml("w:t")
+    text.text = "inserted"
+    run.append(text)
+    inserted.append(run)
+    paragraph._p.append(inserted)
+    assert outline(parse(saved(document))) == [("paragraph", "kept inserted")]
+
+
+def test_lines_of_code_are_one_block() -> None:
+    document = docx.Document()
+    document.styles.add_style("Source Code", WD_STYLE_TYPE.PARAGRAPH)
+    document.add_paragraph("def f():", style="Source Code")
+    document.add_paragraph("    return 1", style="Source Code")
+    document.add_paragraph("问：几点？")
+    document.add_paragraph("答：九点。")
+    assert outline(parse(saved(document))) == [("code", "def f():\n    return 1"), ("faq", "问：几点？\n答：九点。")]
+
+
+def test_nothing_to_read() -> None:
+    with pytest.raises(NoText):
+        parse(saved(docx.Document()))
+
+
+@pytest.mark.parametrize("keep", [4, 100, 0.5, -1])
+def test_damaged_files(keep: float) -> None:
+    content = small()
+    cut = content[: int(len(content) * keep) if keep == 0.5 else int(keep)]
+    with pytest.raises(DocumentCorrupt):
+        parse(cut)
+
+
+def test_flipped_bytes_inside_a_part() -> None:
+    content = bytearray(small())
+    start = content.find(b"word/document.xml") + 60
+    content[start : start + 40] = bytes(40)
+    with pytest.raises(DocumentCorrupt):
+        parse(bytes(content))
+
+
+@pytest.mark.parametrize("name", ["[Content_Types].xml", "word/document.xml", "_rels/.rels"])
+def test_parts_that_are_no_xml(name: str) -> None:
+    with pytest.raises(DocumentCorrupt):
+        parse(repacked(small(), lambda part, data: b"<w:broken" if part == name else data))
+
+
+def test_a_zip_that_is_no_document() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as package:
+        package.writestr("hello.txt", "hello")
+    with pytest.raises(DocumentCorrupt):
+        parse(stream.getvalue())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_document_types_and_entities_are_refused(encoding: str) -> None:
+    declaration = '<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+
+    def declare(part: str, data: bytes) -> bytes:
+        if part != "word/document.xml":
+            return data
+        head, body = data.decode().split("?>", 1)
+        return (head.replace("UTF-8", encoding) + "?>" + declaration + body).encode(encoding)
+
+    with pytest.raises(DocumentCorrupt):
+        parse(repacked(small(), declare))
+
+
+def test_an_external_picture_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+    def link(part: str, data: bytes) -> bytes:
+        if part != "word/_rels/document.xml.rels":
+            return data
+        image = (
+            '<Relationship Id="rId99" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"'
+            ' Target="http://192.0.2.1/x.png" TargetMode="External"/>'
+        )
+        return data.replace(b"</Relationships>", image.encode() + b"</Relationships>")
+
+    assert parse(repacked(small(), link)).text == "Text"
+
+
+def test_a_zip_bomb_is_refused_before_it_is_opened() -> None:
+    """Thirty megabytes of zeros in thirty kilobytes: by ratio; and 300 declared megabytes: by size."""
+    stream = io.BytesIO(small())
+    with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/media/zeros.bin", bytes(30_000_000))
+    bomb = stream.getvalue()
+    assert len(bomb) < 100_000
+    with pytest.raises(DocumentTooLarge):
+        parse(bomb)
+
+
+def test_declared_sizes_are_enough_to_refuse() -> None:
+    content = bytearray(small())
+    entry = content.find(b"PK\x01\x02")  # the central directory's first entry; its unzipped size is at 24
+    content[entry + 24 : entry + 28] = (300_000_000).to_bytes(4, "little")
+    with pytest.raises(DocumentTooLarge):
+        parse(bytes(content))
+
+
+def test_protected_files() -> None:
+    assert detect(OLE, "plan.docx") == DOCX
+    with pytest.raises(DocumentEncrypted):
+        parse(OLE)
+    with pytest.raises(UnsupportedFile):
+        detect(OLE, "plan.txt")
+    with pytest.raises(UnsupportedFile):
+        detect(OLE, "plan.pdf")
+
+
+def test_an_encrypted_zip() -> None:
+    content = bytearray(small())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.find(mark) + offset] |= 1
+    with pytest.raises(DocumentEncrypted):
+        parse(bytes(content))

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reportlab.lib import colors, pagesizes
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
+
+from indexing.blocks import BlockKind, ParsedDocument
+from indexing.errors import DocumentCorrupt, DocumentEncrypted, NoText
+from indexing.parsers.pdf import parse
+from tests.unit.blocks_asserts import check, outline, squeezed
+
+CHINESE = "STSong-Light"  # a font every PDF reader has; nothing is embedded
+pdfmetrics.registerFont(UnicodeCIDFont(CHINESE))
+
+BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=11, leading=14, spaceAfter=8)
+BODY_ZH = ParagraphStyle("正文", fontName=CHINESE, fontSize=12, leading=20, firstLineIndent=24, wordWrap="CJK")
+H1 = ParagraphStyle("h1", fontName="Helvetica-Bold", fontSize=20, leading=26, spaceAfter=10)
+H2 = ParagraphStyle("h2", fontName="Helvetica-Bold", fontSize=14, leading=18, spaceBefore=8, spaceAfter=6)
+H1_ZH = ParagraphStyle("标题", fontName=CHINESE, fontSize=20, leading=28, alignment=1, spaceAfter=10)
+H2_ZH = ParagraphStyle("章", fontName=CHINESE, fontSize=15, leading=22, spaceBefore=10, spaceAfter=6)
+GRID = TableStyle([("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("FONT", (0, 0), (-1, -1), CHINESE, 10)])
+
+LONG = (
+    "Every employee receives fifteen days of annual leave. The days are granted on the first of January and may be "
+    "taken in one piece or in several. Days that were not taken by the end of March of the following year expire."
+)
+LONG_ZH = (
+    "为了规范员工休假，保障员工休息的权利，根据国家有关规定，结合公司实际情况，制定本办法。"
+    "本办法适用于与公司签订劳动合同的全体员工，实习生参照执行。"
+)
+
+
+def drawn(draw: Callable[[Canvas], None], **options: object) -> bytes:
+    stream = io.BytesIO()
+    canvas = Canvas(stream, pagesize=pagesizes.A4, invariant=1, **options)
+    draw(canvas)
+    canvas.showPage()
+    canvas.save()
+    return stream.getvalue()
+
+
+def typeset(story: list[object], furniture: Callable[[Canvas, object], None] | None = None) -> bytes:
+    stream = io.BytesIO()
+    template = SimpleDocTemplate(stream, pagesize=pagesizes.A4, invariant=1)
+    template.build(story, *([furniture, furniture] if furniture else []))
+    return stream.getvalue()
+
+
+def parsed(content: bytes) -> ParsedDocument:
+    return check(parse(content))
+
+
+def test_paragraphs_and_headings_in_english() -> None:
+    document = parsed(
+        typeset(
+            [
+                Paragraph("Leave Policy", H1),
+                Paragraph(LONG, BODY),
+                Paragraph("1.1 Sick leave", H2),
+                Paragraph(LONG, BODY),
+                Paragraph("Call before nine.", BODY),
+            ]
+        )
+    )
+    assert document.pages == 1
+    assert document.title == "Leave Policy"
+    assert outline(document) == [
+        ("h1", "Leave Policy"),
+        ("paragraph", LONG),
+        ("h2", "1.1 Sick leave"),
+        ("paragraph", LONG),
+        ("paragraph", "Call before nine."),
+    ]
+    assert document.blocks[3].heading_path == ("Leave Policy", "1.1 Sick leave")
+
+
+def test_paragraphs_and_headings_in_chinese() -> None:
+    document = parsed(
+        typeset(
+            [
+                Paragraph("员工休假管理办法", H1_ZH),
+                Paragraph("第一章 总则", H2_ZH),
+                Paragraph(LONG_ZH, BODY_ZH),
+                Paragraph(LONG_ZH, BODY_ZH),
+                Paragraph("第二章 年休假", H2_ZH),
+                Paragraph("年休假为十五天。", BODY_ZH),
+            ]
+        )
+    )
+    assert document.title == "员工休假管理办法"
+    assert outline(document) == [
+        ("h1", "员工休假管理办法"),
+        ("h2", "第一章 总则"),
+        ("paragraph", LONG_ZH),
+        ("paragraph", LONG_ZH),
+        ("h2", "第二章 年休假"),
+        ("paragraph", "年休假为十五天。"),
+    ]
+
+
+def test_regions_are_points_from_the_top_left_corner() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 10)
+        canvas.drawString(100, pagesizes.A4[1] - 200, "Here")
+
+    left, top, right, bottom = parsed(drawn(draw)).blocks[0].locator.region or (0, 0, 0, 0)
+    assert left == pytest.approx(100, abs=1)
+    assert right == pytest.approx(100 + pdfmetrics.stringWidth("Here", "Helvetica", 10), abs=1)
+    assert top < 200 < bottom
+    assert 8 < bottom - top < 16
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_regions_of_turned_pages_are_as_displayed(rotation: int) -> None:
+    """The text stands at the same place of the page as stored; where a reader sees it depends on the turn."""
+    width, height = pagesizes.A4  # as displayed: reportlab swaps them for a quarter turn
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setPageRotation(rotation)
+        canvas.setFont("Helvetica", 10)
+        canvas.drawString(100, 400, "Here")
+
+    region = parsed(drawn(draw)).blocks[0].locator.region
+    assert region is not None
+    origins = {0: (100, height - 400), 90: (400, 100), 180: (width - 100, 400), 270: (width - 400, height - 100)}
+    x, y = origins[rotation]
+    assert region[0] - 1 <= x <= region[2] + 1
+    assert region[1] - 1 <= y <= region[3] + 1
+    wide = region[2] - region[0] > region[3] - region[1]
+    assert wide == (rotation in (0, 180))
+
+
+def test_words_broken_at_the_end_of_a_line_are_joined() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 700, "All employ-")
+        canvas.drawString(72, 686, "ees may")
+        canvas.drawString(72, 672, "apply.")
+
+    assert outline(parsed(drawn(draw))) == [("paragraph", "All employees may apply.")]
+
+
+def test_letter_spaced_chinese_is_joined_and_other_spaces_stay() -> None:
+    def draw(canvas: Canvas) -> None:
+        text = canvas.beginText(72, 700)
+        text.setFont(CHINESE, 12, 40)
+        text.setCharSpace(14)
+        text.textLine("放假通知书")
+        text.setCharSpace(0)
+        text.textLine("第一章 总则")
+        canvas.drawText(text)
+
+    assert [text for _, text in outline(parsed(drawn(draw)))] == ["放假通知书", "第一章 总则"]
+
+
+def test_a_ruled_table_is_rows_and_not_text_again() -> None:
+    rows = [["项目", "Days", "备注"], ["Annual leave", "15", "每年\n一月"], ["Sick leave", "30", ""]]
+    table = Table(rows, style=GRID)
+    document = parsed(typeset([Paragraph("Before the table.", BODY), table, Paragraph("After the table.", BODY)]))
+    assert outline(document) == [
+        ("paragraph", "Before the table."),
+        ("table", "项目 | Days | 备注\nAnnual leave | 15 | 每年一月\nSick leave | 30 | "),
+        ("paragraph", "After the table."),
+    ]
+    block = document.blocks[1]
+    assert block.header_rows == 1
+    assert block.locator.page == 1
+    region = block.locator.region
+    assert region is not None
+    assert document.blocks[0].locator.region[3] <= region[1] < region[3] <= document.blocks[2].locator.region[1]
+
+
+def test_merged_cells_have_their_text_once() -> None:
+    style = TableStyle([*GRID.getCommands(), ("SPAN", (0, 0), (1, 0)), ("SPAN", (0, 1), (0, 2))])
+    rows = [["Across", "", "C"], ["Down", "1", "2"], ["", "3", "4"]]
+    block = next(b for b in parsed(typeset([Table(rows, style=style)])).blocks if b.kind is BlockKind.TABLE)
+    assert block.rows == (("Across", "", "C"), ("Down", "1", "2"), ("", "3", "4"))
+
+
+def test_a_table_over_a_page_break_has_its_header_twice() -> None:
+    rows = [["No.", "Name"], *([str(i), f"Person {i}"] for i in range(60))]
+    document = parsed(typeset([Table(rows, style=GRID, repeatRows=1)]))
+    tables = [block for block in document.blocks if block.kind is BlockKind.TABLE]
+    assert [table.locator.page for table in tables] == [1, 2]
+    assert [table.rows[0] for table in tables] == [("No.", "Name")] * 2
+    assert [row[1] for table in tables for row in table.rows[1:]] == [f"Person {i}" for i in range(60)]
+
+
+def test_a_box_round_a_paragraph_is_no_table() -> None:
+    box = Table([[Paragraph(LONG, BODY)]], style=GRID)
+    assert outline(parsed(typeset([box]))) == [("paragraph", LONG)]
+
+
+def test_running_heads_and_page_numbers_are_left_out() -> None:
+    def furniture(canvas: Canvas, template: object) -> None:
+        canvas.setFont("Helvetica", 9)
+        canvas.drawString(72, 810, "Company handbook")
+        canvas.drawCentredString(300, 30, f"Page {canvas.getPageNumber()} of 4")
+
+    story: list[object] = []
+    for number in range(1, 5):
+        story += [Paragraph(f"Chapter {number} text is here and nowhere else.", BODY), PageBreak()]
+    document = parsed(typeset(story, furniture))
+    assert document.pages == 4
+    assert outline(document) == [("paragraph", f"Chapter {n} text is here and nowhere else.") for n in range(1, 5)]
+    assert [block.locator.page for block in document.blocks] == [1, 2, 3, 4]
+
+
+def test_in_two_pages_nothing_is_taken_for_a_running_head() -> None:
+    def furniture(canvas: Canvas, template: object) -> None:
+        canvas.drawString(72, 810, "Confidential draft")
+
+    document = parsed(typeset([Paragraph(LONG, BODY), PageBreak(), Paragraph(LONG, BODY)], furniture))
+    assert [text for _, text in outline(document)].count("Confidential draft") == 2
+
+
+def test_a_paragraph_goes_on_over_a_page_break() -> None:
+    story = [Spacer(1, 640), Paragraph(f"{LONG} {LONG}", BODY)]
+    document = parsed(typeset(story))
+    assert document.pages == 2
+    assert outline(document) == [("paragraph", f"{LONG} {LONG}")]
+    locator = document.blocks[0].locator
+    assert (locator.page, locator.page_end, locator.region) == (1, 2, None)
+
+
+def test_the_outline_makes_headings_and_gives_their_level() -> None:
+    def draw(canvas: Canvas) -> None:
+        for level, title in enumerate(["Duties", "Details of duties"]):
+            canvas.bookmarkPage(title)
+            canvas.addOutlineEntry(title, title, level=level)
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 760, "Duties")
+        canvas.drawString(72, 720, "Everybody has some.")
+        canvas.drawString(72, 680, "Details of Duties")
+        canvas.drawString(72, 640, "They are many.")
+
+    assert outline(parsed(drawn(draw))) == [
+        ("h1", "Duties"),
+        ("paragraph", "Everybody has some."),
+        ("h2", "Details of Duties"),
+        ("paragraph", "They are many."),
+    ]
+
+
+def test_lists_and_questions() -> None:
+    story = [
+        Paragraph("Bring with you:", BODY),
+        Paragraph("• your passport", BODY),
+        Paragraph("• a photograph", BODY),
+        Paragraph("Q: When do I get paid?", BODY),
+        Paragraph("A: On the tenth.", BODY),
+    ]
+    assert outline(parsed(typeset(story))) == [
+        ("paragraph", "Bring with you:"),
+        ("list_item", "• your passport"),
+        ("list_item", "• a photograph"),
+        ("faq", "Q: When do I get paid?\nA: On the tenth."),
+    ]
+
+
+def sample() -> bytes:
+    return typeset([Paragraph("Leave Policy", H1), *[Paragraph(LONG, BODY)] * 40])
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_damaged_even_where_pages_could_be_shown(share: float) -> None:
+    content = sample()
+    with pytest.raises(DocumentCorrupt):
+        parse(content[: int(len(content) * share)])
+
+
+def test_garbage_between_header_and_end_mark() -> None:
+    with pytest.raises(DocumentCorrupt):
+        parse(b"%PDF-1.7\n" + b"nothing here\n" * 50 + b"startxref\n0\n%%EOF\n")
+
+
+def test_padding_after_the_end_mark_is_no_damage() -> None:
+    assert parse(sample() + b"\r\n\0\0\0" * 2000).title == "Leave Policy"
+
+
+def test_a_password_to_open() -> None:
+    encryption = StandardEncryption("secret", ownerPassword="owner", strength=128)
+    with pytest.raises(DocumentEncrypted):
+        parse(drawn(lambda canvas: canvas.drawString(72, 700, "hidden"), encrypt=encryption))
+
+
+def test_a_password_against_printing_only() -> None:
+    encryption = StandardEncryption("", ownerPassword="owner", strength=128, canPrint=0)
+    content = drawn(lambda canvas: canvas.drawString(72, 700, "Everybody may read"), encrypt=encryption)
+    assert parse(content).text == "Everybody may read"
+
+
+def test_no_text() -> None:
+    with pytest.raises(NoText):
+        parse(drawn(lambda canvas: canvas.rect(50, 50, 300, 300)))
+
+
+SENTENCES = st.lists(
+    st.text(st.sampled_from("abcdefgh ABC 年假制度员工，。0123"), min_size=3, max_size=60).filter(str.strip),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SENTENCES)
+def test_no_drawn_text_is_lost_or_invented(sentences: list[str]) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont(CHINESE, 9)
+        for number, sentence in enumerate(sentences):
+            canvas.drawString(40, 780 - 30 * number, sentence)
+
+    assert squeezed(parsed(drawn(draw)).text) == squeezed("".join(sentences))
