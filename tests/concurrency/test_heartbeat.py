@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection, connections
 
 from indexing import queue
@@ -13,7 +15,7 @@ from indexing.errors import LeaseLost
 from indexing.heartbeat import Heartbeat
 from indexing.lease import LeaseClock
 from indexing.models import IndexTask
-from indexing.worker import Result, Worker
+from indexing.worker import Result, Round, Worker
 from tests.concurrency.leases import claim, expire, long_text, run_worker, task_of
 from tests.factories import World, make_world
 from tests.processes import wait_until
@@ -101,54 +103,54 @@ def test_without_the_database_the_local_clock_ends_the_attempt() -> None:
     assert clock.is_over
 
 
+def terminate_others() -> int:
+    """Throw everybody but the test itself out of its database, as the superuser of the embedded server; return how many."""
+    if not settings.EMBEDDED_POSTGRES:
+        pytest.skip("LOUD SKIP: terminating backends needs the superuser of the embedded server")
+    with psycopg.connect(host=connection.settings_dict["HOST"], user="postgres", dbname="postgres") as superuser:
+        ended = superuser.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> ALL(%s)",
+            [connection.settings_dict["NAME"], [backend_pid(), backend_pid("owner")]],
+        )
+        return len(ended.fetchall())
+
+
+def backend_pid(alias: str = "default") -> int:
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        pid: int = cursor.fetchone()[0]
+        return pid
+
+
 def test_the_loop_survives_a_killed_backend(stub_world: World, provider: ProviderStub) -> None:
     """The database throws the worker out in the middle of an attempt: the loop lives on and the task is taken again."""
     document = stub_world.upload(long_text("old"))
     stub_world.publish(document)
     worker = Worker(name="thrown-out", lease_seconds=60, poll_seconds=0.1)
-    pids: list[int] = []
-
-    def throw_out(*_: object) -> None:
-        provider.before_answer = None
-        with connections["owner"].cursor() as cursor:
-            cursor.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE %s AND pid <> pg_backend_pid()", ["%index_task%"])
-            pids.extend(pid for (pid,) in cursor.fetchall())
-        connections["owner"].close()
-        _terminate(pids)
-        expire_when_possible(task_of(document.pk, 1).pk)
-        connection.close()
-
-    def expire_when_possible(task_id: int) -> None:
-        expire(task_id)
-
-    provider.before_answer = throw_out
+    reached, go_on = threading.Event(), threading.Event()
     rounds: list[Result] = []
 
-    def stop_after_success(round_: object) -> None:
-        rounds.append(round_.result)  # type: ignore[attr-defined]
-        if round_.result is Result.SUCCEEDED:  # type: ignore[attr-defined]
+    def hold(*_: object) -> None:
+        provider.before_answer = None
+        reached.set()
+        assert go_on.wait(timeout=30)
+
+    def stop_after_success(round_: Round) -> None:
+        rounds.append(round_.result)
+        if round_.result is Result.SUCCEEDED:
             worker.stop.set()
 
+    provider.before_answer = hold
     thread = threading.Thread(target=lambda: (worker.run(on_round=stop_after_success), connections.close_all()))
     thread.start()
+    assert reached.wait(timeout=30)
+    assert terminate_others() >= 1, "nobody was thrown out: the test proves nothing"
+    expire(task_of(document.pk, 1).pk)
+    go_on.set()
     thread.join(timeout=60)
     assert not thread.is_alive()
-    assert pids, "no backend was found to be terminated: the test proves nothing"
     assert rounds[-1] is Result.SUCCEEDED
     assert task_of(document.pk, 1).attempts == 2
-
-
-def _terminate(pids: list[int]) -> None:
-    """As the superuser of the embedded server: the application's role may not."""
-    import psycopg
-    from django.conf import settings
-
-    host = connection.settings_dict["HOST"]
-    if not settings.EMBEDDED_POSTGRES:
-        pytest.skip("LOUD SKIP: terminating backends needs the embedded server's superuser")
-    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as superuser:
-        for pid in pids:
-            superuser.execute("SELECT pg_terminate_backend(%s)", [pid])
 
 
 def test_a_worker_told_to_stop_gives_the_lease_back_uncharged(stub_world: World, provider: ProviderStub) -> None:
