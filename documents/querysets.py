@@ -18,6 +18,7 @@ else:
 
 EDITING_ROLES = ("editor",)
 OVERSEEING_ROLES = ("editor", "operator")
+OPERATING_ROLES = ("operator",)
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):

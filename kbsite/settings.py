@@ -146,6 +146,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "documents.api.schema.describe_every_call",
+    ],
 }
 
 # django-q2 runs schedules only; each one calls a command (see indexing/schedules.py).

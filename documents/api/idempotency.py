@@ -77,8 +77,8 @@ def sweep(*, limit: int = 1000, dry_run: bool = False) -> int:
     old = IdempotencyRecord.objects.filter(created_at__lt=_oldest_kept())
     if dry_run:
         return old.count()
-    removed, _by_model = IdempotencyRecord.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:limit])).delete()
-    return removed
+    some = list(old.values_list("pk", flat=True)[:limit])
+    return IdempotencyRecord.objects.filter(pk__in=some).delete()[0]
 
 
 def _key_of(request: Request) -> str | None:
@@ -95,6 +95,7 @@ def _begin(request: Request, key: str) -> IdempotencyRecord:
     at once meet at the unique constraint, and one of them inserts.
     """
     digest = _digest(request)
+    assert request.user.pk is not None, "every call needs somebody"
     mine = IdempotencyRecord.objects.filter(user=request.user.pk, key=key)
     mine.filter(created_at__lt=_oldest_kept()).delete()
     try:
@@ -132,7 +133,7 @@ def _items(data: Any) -> list[tuple[str, Any]]:
     return list(data.items()) if isinstance(data, dict) else [("", data)]
 
 
-def _file_digest(file: UploadedFile) -> str:
+def _file_digest(file: UploadedFile[Any]) -> str:
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)

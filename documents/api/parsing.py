@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -28,7 +29,7 @@ class StrictJSONParser(JSONParser):
             data = super().parse(stream, media_type, parser_context)
             _refuse_unstorable(data)
         except RecursionError:
-            raise ParseError("The JSON is nested too deeply.") from None
+            raise ParseError(_("The JSON is nested too deeply.")) from None
         return data
 
 
@@ -41,7 +42,7 @@ def _refuse_unstorable(data: Any) -> None:
         for value in data:
             _refuse_unstorable(value)
     elif isinstance(data, str) and UNSTORABLE.search(data):
-        raise ParseError("The JSON contains a NUL character or half of a surrogate pair, which is no text.")
+        raise ParseError(_("The JSON contains a NUL character or half of a surrogate pair, which is no text."))
 
 
 def refuse_oversized(request: Request) -> None:
@@ -53,9 +54,8 @@ def refuse_oversized(request: Request) -> None:
     else:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or ENVELOPE
     if length > limit:
-        raise FileTooLarge(
-            f"The request is over the limit of {limit // ENVELOPE} MiB; nothing was stored. Split the file and upload the parts."
-        )
+        sentence = _("The request is over the limit of %(limit)s MiB; nothing was stored. Split it and send the parts.")
+        raise FileTooLarge(sentence % {"limit": limit // ENVELOPE})
 
 
 def revision_of(request: Request, in_body: int | None) -> int:
@@ -63,7 +63,9 @@ def revision_of(request: Request, in_body: int | None) -> int:
     revision = optional_revision_of(request, in_body)
     if revision is None:
         raise InvalidInput(
-            "The revision is missing; nothing was changed. Send the document's revision as `revision` or as If-Match."
+            _(
+                "The revision is missing; nothing was changed. Send the document's revision as `revision` or as If-Match."
+            )
         )
     return revision
 
@@ -75,9 +77,8 @@ def optional_revision_of(request: Request, in_body: int | None = None) -> int | 
         return in_body
     match = IF_MATCH.fullmatch(header.strip())
     if match is None:
-        raise InvalidInput('If-Match carries one revision in quotation marks, such as "7"; nothing was changed.')
+        raise InvalidInput(_('If-Match carries one revision in quotation marks, such as "7"; nothing was changed.'))
     if in_body is not None and in_body != int(match[1]):
-        raise InvalidInput(
-            f"The body says revision {in_body} and If-Match says {match[1]}; nothing was changed. Send one of them."
-        )
+        sentence = _("The body and If-Match name different revisions, %(body)s and %(header)s; nothing was changed.")
+        raise InvalidInput(sentence % {"body": in_body, "header": match[1]})
     return int(match[1])

@@ -1,0 +1,40 @@
+"""What every view of the API does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from documents.api.parsing import StrictJSONParser, refuse_oversized
+
+
+class ApiView(APIView):
+    parser_classes = [StrictJSONParser]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Before the session's CSRF check, which reads the whole form.
+        refuse_oversized(request)
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        # What is searchable, and for whom, changes by itself: an answer is true when it is given.
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+def valid(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """`data` as `kind` understands it. Raises DRF's ValidationError."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    checked: dict[str, Any] = serializer.validated_data
+    return checked
+
+
+def answer(kind: type[serializers.Serializer[Any]], found: Any, **options: Any) -> Response:
+    """`found` as `kind` shows it."""
+    return Response(kind(found).data, **options)

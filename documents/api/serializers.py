@@ -1,0 +1,144 @@
+"""What the document calls take and give, in camelCase. They check form; whether a command is allowed, the services say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from documents.catalog import MAX_PAGE
+from documents.models import Document, DocumentVersion, ReadRule
+from documents.ports import IndexState, search_index
+from documents.readers import Reader
+
+MAX_COUNTER = 2**31 - 1  # what a revision or version number can be in the database
+MAX_READERS = 1000
+
+
+class StateField(serializers.ChoiceField):
+    """An index state; a class of its own, so that the schema names it once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=[state.value for state in IndexState], **options)
+
+
+def counter(**options: Any) -> serializers.IntegerField:
+    """A revision or version number."""
+    return serializers.IntegerField(min_value=1, max_value=MAX_COUNTER, **options)
+
+
+class RevisedSerializer(serializers.Serializer[Any]):
+    revision = counter(required=False, help_text="The document's revision in view; or send it as If-Match.")
+
+
+class NewDocumentSerializer(serializers.Serializer[Any]):
+    # An empty file is the service's to refuse: its sentence says what to do. The same goes for titles.
+    file = serializers.FileField(allow_empty_file=True)
+    title = serializers.CharField(allow_blank=True)
+    tenant = serializers.CharField(max_length=50, help_text="The tenant's short name.")
+
+
+class NewVersionSerializer(RevisedSerializer):
+    file = serializers.FileField(allow_empty_file=True)
+    title = serializers.CharField(allow_blank=True, required=False, help_text="Keeps the old title if omitted.")
+
+
+class ReaderSerializer(serializers.Serializer[Any]):
+    type = serializers.ChoiceField(choices=[kind.value for kind in ReadRule.Kind])
+    name = serializers.CharField(
+        max_length=150, required=False, help_text="User name or group name; not for everyone.", trim_whitespace=False
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["type"] != ReadRule.Kind.EVERYONE and "name" not in attrs:
+            raise serializers.ValidationError({"name": _("A user or a group needs a name.")})
+        if attrs["type"] == ReadRule.Kind.EVERYONE and "name" in attrs:
+            raise serializers.ValidationError({"name": _("Everyone has no name.")})
+        return attrs
+
+
+def readers_field(**options: Any) -> serializers.ListField:
+    return serializers.ListField(child=ReaderSerializer(), max_length=MAX_READERS, **options)
+
+
+class PublishSerializer(RevisedSerializer):
+    versionNumber = counter(required=False, help_text="The latest version if omitted.")
+    readers = readers_field(required=False, help_text="Omitted: as before. Empty: nobody.")
+
+
+class ReadersSerializer(RevisedSerializer):
+    readers = readers_field(help_text="All readers from now on. Empty: nobody.")
+
+
+class RestoreSerializer(RevisedSerializer):
+    versionNumber = counter(help_text="The version to bring back as a new one.")
+
+
+class DocumentQuerySerializer(serializers.Serializer[Any]):
+    tenant = serializers.CharField(max_length=50, help_text="The tenant's short name.")
+    state = StateField(required=False, help_text="Only documents in this state; deleted ones are listed only so.")
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=50)
+    cursor = serializers.CharField(max_length=200, default="", allow_blank=True, help_text="`nextCursor` of a page.")
+
+
+class VersionCreatedSerializer(serializers.Serializer[DocumentVersion]):
+    documentId = serializers.UUIDField(source="document_id")
+    versionNumber = counter(source="number")
+    revision = counter(source="document.revision")
+
+
+class PublishedSerializer(serializers.Serializer[Any]):
+    documentId = serializers.UUIDField(source="document.pk")
+    versionNumber = counter(source="version_number")
+    revision = counter(source="document.revision")
+    indexTaskId = serializers.IntegerField(source="ticket.task_id", help_text="Under the pipeline that serves readers.")
+    indexState = StateField(source="ticket.state")
+
+
+class DocumentSerializer(serializers.Serializer[Document]):
+    """A document as `documents.catalog` annotates it."""
+
+    documentId = serializers.UUIDField(source="pk")
+    title = serializers.CharField(source="shown_title")
+    revision = counter()
+    requestedVersion = counter(source="requested_version", allow_null=True)
+    publishedVersion = counter(source="published_version", allow_null=True)
+    searchableVersion = counter(source="searchable_version", allow_null=True, help_text="What readers are served.")
+    indexState = StateField(source="index_state")
+    stalenessSeconds = serializers.FloatField(
+        source="staleness_seconds", allow_null=True, help_text="How long readers have been served an older version."
+    )
+    errorCode = serializers.CharField(source="index_error_code", allow_null=True)
+    errorMessage = serializers.SerializerMethodField()
+
+    def get_errorMessage(self, document: Any) -> str | None:
+        sentence = search_index().describe_error(code=document.index_error_code, message=document.index_error_message)
+        return sentence or None
+
+
+class DocumentPageSerializer(serializers.Serializer[Any]):
+    documents = DocumentSerializer(many=True)
+    nextCursor = serializers.CharField(allow_null=True, help_text="null after the last page")
+
+
+class VersionSerializer(serializers.Serializer[DocumentVersion]):
+    versionNumber = counter(source="number")
+    title = serializers.CharField()
+    fileName = serializers.CharField(source="file_name")
+    mediaType = serializers.CharField(source="media_type")
+    size = serializers.IntegerField(source="content.size", help_text="bytes")
+    restoredFrom = counter(source="restored_from", allow_null=True)
+    createdBy = serializers.SerializerMethodField()
+    createdAt = serializers.DateTimeField(source="created_at")
+
+    def get_createdBy(self, version: DocumentVersion) -> str | None:
+        return version.created_by.get_username() if version.created_by else None
+
+
+class VersionListSerializer(serializers.Serializer[Any]):
+    versions = VersionSerializer(many=True)
+
+
+def readers_from(data: list[dict[str, Any]]) -> list[Reader]:
+    return [Reader(item["type"], item.get("name", "")) for item in data]

@@ -1,0 +1,20 @@
+"""Addresses of the document calls, under /api/v1/."""
+
+from django.urls import path
+
+from documents.api import views
+
+urlpatterns = [
+    path("documents", views.DocumentsView.as_view(), name="documents"),
+    path("documents/<uuid:document_id>", views.DocumentView.as_view(), name="document"),
+    path("documents/<uuid:document_id>/versions", views.VersionsView.as_view(), name="document-versions"),
+    path(
+        "documents/<uuid:document_id>/versions/<int:version_number>/content",
+        views.ContentView.as_view(),
+        name="document-content",
+    ),
+    path("documents/<uuid:document_id>/publish", views.PublishView.as_view(), name="document-publish"),
+    path("documents/<uuid:document_id>/readers", views.ReadersView.as_view(), name="document-readers"),
+    path("documents/<uuid:document_id>/restore", views.RestoreView.as_view(), name="document-restore"),
+    path("documents/<uuid:document_id>/withdraw", views.WithdrawView.as_view(), name="document-withdraw"),
+]

@@ -1,0 +1,110 @@
+"""What may be looked at: documents with their state, their versions, and the originals."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.utils.translation import gettext as _
+
+from documents.errors import InvalidInput, NotAllowed, NotFound
+from documents.models import Document, DocumentReader, DocumentVersion, Tenant
+from documents.ports import IndexState, search_index
+from documents.querysets import OVERSEEING_ROLES, DocumentQuerySet, User, tenants_where
+
+MAX_PAGE = 100  # documents
+
+
+def document_with_state(*, actor: User, document_id: uuid.UUID) -> Document:
+    """A document with the annotations of `with_state`. Raises `NotFound`."""
+    document = with_state(actor=actor).filter(pk=document_id).first()
+    if document is None:
+        raise NotFound
+    return document
+
+
+def list_documents(
+    *, actor: User, tenant: str, state: IndexState | None = None, limit: int = 50, cursor: str = ""
+) -> tuple[Sequence[Document], str]:
+    """One page of a tenant's documents that `actor` may see, newest first, and the cursor of the next page (empty after
+    the last). Deleted ones only if asked for.
+
+    Raises `NotFound` for a tenant that `actor` does not belong to, `InvalidInput` for a cursor that is none.
+    """
+    documents = with_state(actor=actor).filter(tenant=_tenant_of(actor, tenant))
+    documents = documents.filter(Q(index_state=state)) if state else documents.alive()
+    if cursor:
+        at, last = _position(cursor)
+        documents = documents.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+    page = list(documents.order_by("-created_at", "-pk")[: limit + 1])
+    return page[:limit], _cursor(page[limit - 1]) if len(page) > limit else ""
+
+
+def versions_of(*, actor: User, document_id: uuid.UUID) -> QuerySet[DocumentVersion]:
+    """All versions of a document, newest first, for its editors and operators.
+
+    Raises `NotFound`, and `NotAllowed` for a reader: drafts and old versions are not theirs to see.
+    """
+    if not Document.objects.overseen_by(actor).filter(pk=document_id).exists():
+        if Document.objects.readable_by(actor).filter(pk=document_id).exists():
+            raise NotAllowed
+        raise NotFound
+    return DocumentVersion.objects.filter(document=document_id).select_related("content", "created_by")
+
+
+def original(*, actor: User, document_id: uuid.UUID, version_number: int) -> DocumentVersion:
+    """The version whose file `actor` may download: any for an editor or operator, for a reader the one that is served, if
+    they may read it. Raises `NotFound`; a deleted document has nothing to download."""
+    document = with_state(actor=actor).alive().filter(pk=document_id).first()
+    if document is None:
+        raise NotFound
+    overseen = Document.objects.overseen_by(actor).filter(pk=document_id).exists()
+    if not overseen and not _is_served_to(actor, document, version_number):
+        raise NotFound
+    version = document.versions.select_related("content").filter(number=version_number).first()
+    if version is None:
+        raise NotFound(_("The document has no version %(number)s.") % {"number": version_number})
+    return version
+
+
+def with_state(*, actor: User) -> DocumentQuerySet:
+    """Documents that `actor` may see, annotated by the search index, with `shown_title`: a reader is shown the title that
+    was published, not that of a draft."""
+    published = DocumentVersion.objects.filter(document=OuterRef("pk"), number=OuterRef("requested_version"))
+    shown = Case(
+        When(tenant__in=tenants_where(actor, OVERSEEING_ROLES), then=F("title")),
+        default=Subquery(published.values("title")[:1]),
+    )
+    return search_index().annotate_state(Document.objects.visible_to(actor)).annotate(shown_title=shown)
+
+
+def _is_served_to(actor: User, document: Document, version_number: int) -> bool:
+    """Readers of the version asked for last are settled by `visible_to`; the served one's own are asked here."""
+    readers = DocumentReader.objects.filter(document=document, version_number=version_number, user=actor.pk)
+    return bool(document.searchable_version == version_number) and readers.exists()  # type: ignore[attr-defined]
+
+
+def _tenant_of(actor: User, slug: str) -> Tenant:
+    for tenants in (tenants_where(actor), tenants_where(actor, OVERSEEING_ROLES)):  # a superuser is a member of none
+        if tenant := tenants.filter(slug=slug).first():
+            return tenant
+    raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": slug})
+
+
+def _cursor(document: Document) -> str:
+    return base64.urlsafe_b64encode(f"{document.created_at.isoformat()} {document.pk}".encode()).decode()
+
+
+def _position(cursor: str) -> tuple[datetime, uuid.UUID]:
+    try:
+        at, _space, last = base64.b64decode(cursor, altchars=b"-_", validate=True).decode().partition(" ")
+        moment = datetime.fromisoformat(at)
+        if moment.tzinfo is None:
+            raise ValueError
+        return moment, uuid.UUID(last)
+    except (binascii.Error, ValueError):
+        raise InvalidInput(_("The cursor is not one that this list gave out. Begin without one.")) from None

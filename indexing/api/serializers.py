@@ -1,0 +1,97 @@
+"""What the index and search calls take and give, in camelCase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from indexing import messages
+from indexing.models import IndexTask
+from indexing.search import MAX_LIMIT, Answer, Hit, Notice
+from indexing.states import Stage, TaskState, TaskType
+from indexing.worker import Result, Round
+
+
+class ProgressSerializer(serializers.Serializer[IndexTask]):
+    done = serializers.IntegerField(source="progress_done")
+    total = serializers.IntegerField(source="progress_total")
+
+
+class IndexTaskSerializer(serializers.Serializer[IndexTask]):
+    taskId = serializers.IntegerField(source="pk")
+    documentId = serializers.UUIDField(source="document_id")
+    versionNumber = serializers.IntegerField(source="version_number")
+    taskType = serializers.ChoiceField(source="task_type", choices=[kind.value for kind in TaskType])
+    pipeline = serializers.CharField(source="pipeline.name")
+    state = serializers.ChoiceField(choices=[state.value for state in TaskState])
+    stage = serializers.ChoiceField(choices=[stage.value for stage in Stage], allow_null=True)
+    progress = ProgressSerializer(source="*", help_text="Counted within the stage.")
+    attempts = serializers.IntegerField()
+    failures = serializers.IntegerField(help_text="Charged to the budget of `maxFailures`.")
+    maxFailures = serializers.IntegerField(source="max_failures")
+    cancelRequested = serializers.BooleanField(source="cancel_requested")
+    errorCode = serializers.CharField(source="error_code", allow_null=True)
+    errorMessage = serializers.SerializerMethodField()
+    nextAttemptAt = serializers.DateTimeField(source="next_attempt_at", allow_null=True)
+    createdAt = serializers.DateTimeField(source="created_at")
+    startedAt = serializers.DateTimeField(source="started_at", allow_null=True)
+    finishedAt = serializers.DateTimeField(source="finished_at", allow_null=True)
+
+    def get_errorMessage(self, task: IndexTask) -> str | None:
+        return messages.error_sentence(task.error_code, task.error_message) or None
+
+
+class RoundSerializer(serializers.Serializer[Round]):
+    result = serializers.ChoiceField(choices=[result.value for result in Result])
+    taskId = serializers.IntegerField(source="task_id", required=False, help_text="Not there if the result is IDLE.")
+
+    def to_representation(self, instance: Round) -> dict[str, Any]:
+        return {name: value for name, value in super().to_representation(instance).items() if value is not None}
+
+
+class SearchQuerySerializer(serializers.Serializer[Any]):
+    # What is a query and how long it may be, the search itself says.
+    q = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    tenant = serializers.CharField(max_length=50, help_text="The tenant's short name.")
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=10)
+
+
+class FreshnessSerializer(serializers.Serializer[Any]):
+    publishedVersion = serializers.IntegerField(allow_null=True)
+    searchableVersion = serializers.IntegerField()
+    secondsBehind = serializers.FloatField()
+
+
+class CitationSerializer(serializers.Serializer[Hit]):
+    permalink = serializers.CharField(help_text="Version and place: outlives the chunk.")
+    marks = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2),
+        help_text="[start, end) in the snippet, in Unicode code points",
+    )
+    freshness = FreshnessSerializer()
+
+
+class HitSerializer(serializers.Serializer[Hit]):
+    chunkId = serializers.UUIDField(source="chunk_id")
+    documentId = serializers.UUIDField(source="document_id")
+    versionNumber = serializers.IntegerField(source="version_number")
+    title = serializers.CharField()
+    headingPath = serializers.ListField(source="heading_path", child=serializers.CharField())
+    locator = serializers.DictField(child=serializers.JSONField(), help_text="Where in the original the text stands.")
+    snippet = serializers.CharField()
+    score = serializers.FloatField(help_text="Comparable within one answer only.")
+    citation = CitationSerializer(source="*")
+
+
+class NoticeSerializer(serializers.Serializer[Notice]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    documentId = serializers.UUIDField(source="document_id", allow_null=True)
+
+
+class AnswerSerializer(serializers.Serializer[Answer]):
+    hits = HitSerializer(many=True)
+    pipeline = serializers.CharField()
+    notices = NoticeSerializer(many=True)
+    tookMs = serializers.FloatField(source="took_ms")

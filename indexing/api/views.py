@@ -1,0 +1,70 @@
+"""Index tasks, a round of the worker, and the search. Each call reads its request, calls one service, shows the result."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from documents.api.base import ApiView, answer, valid
+from documents.api.idempotency import idempotent
+from documents.errors import NotAllowed, NotFound
+from documents.querysets import OPERATING_ROLES, tenants_where
+from indexing import tasks
+from indexing.api.serializers import AnswerSerializer, IndexTaskSerializer, RoundSerializer, SearchQuerySerializer
+from indexing.search import search
+from indexing.worker import Worker
+
+
+class IndexTaskView(ApiView):
+    @extend_schema(summary="Where the indexing of a version is", responses=IndexTaskSerializer)
+    def get(self, request: Request, task_id: int) -> Response:
+        return answer(IndexTaskSerializer, tasks.visible_task(actor=request.user, task_id=task_id))
+
+
+class RetryView(ApiView):
+    @extend_schema(
+        summary="Try a dead, cancelled or waiting task again", request=None, responses={200: IndexTaskSerializer}
+    )
+    @idempotent()
+    def post(self, request: Request, task_id: int) -> Response:
+        return answer(IndexTaskSerializer, tasks.retry_task(actor=request.user, task_id=task_id))
+
+
+class CancelView(ApiView):
+    @extend_schema(
+        summary="Cancel a task: at once if it waits, before its next step if it runs",
+        request=None,
+        responses={200: IndexTaskSerializer},
+    )
+    @idempotent()
+    def post(self, request: Request, task_id: int) -> Response:
+        return answer(IndexTaskSerializer, tasks.cancel_task(actor=request.user, task_id=task_id))
+
+
+class RunOnceView(ApiView):
+    @extend_schema(
+        summary="One round of an index worker, for operators; usually switched off in production",
+        request=None,
+        responses={200: RoundSerializer},
+    )
+    # Not in a transaction: a claim is committed at once. A round that is run twice after a crash works on another task.
+    @idempotent(atomic=False)
+    def post(self, request: Request) -> Response:
+        if not settings.KB_WORKER_RUN_ONCE_API:
+            raise NotFound(_("Running the worker through the API is switched off here."))
+        if not tenants_where(request.user, OPERATING_ROLES).exists():
+            raise NotAllowed(_("Only an operator may run the worker."))
+        return answer(RoundSerializer, Worker().run_once())
+
+
+class SearchView(ApiView):
+    @extend_schema(
+        summary="Find what you may read, with citations", parameters=[SearchQuerySerializer], responses=AnswerSerializer
+    )
+    def get(self, request: Request) -> Response:
+        query = valid(SearchQuerySerializer, request.query_params)
+        found = search(user=request.user, tenant=query["tenant"], query=query["q"], limit=query["limit"])
+        return answer(AnswerSerializer, found)

@@ -1,0 +1,75 @@
+"""What people may do with index tasks: look, try again, cancel. Editors and operators of the task's tenant only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from documents import audit, publishing
+from documents.access import lock_for_oversight
+from documents.errors import Conflict, NotFound
+from documents.models import Document
+from documents.ports import search_index
+from documents.querysets import User
+from indexing import queue
+from indexing.models import IndexTask
+
+
+def visible_task(*, actor: User, task_id: int) -> IndexTask:
+    """A task of a tenant where `actor` is an editor or operator. Raises `NotFound`."""
+    overseen = Document.objects.overseen_by(actor)
+    task = IndexTask.objects.select_related("pipeline").filter(pk=task_id, document__in=overseen).first()
+    if task is None:
+        raise NotFound(_("There is no such index task, or you may not see it."))
+    return task
+
+
+@transaction.atomic
+def retry_task(*, actor: User, task_id: int) -> IndexTask:
+    """Try a dead, cancelled or waiting task again with a new budget.
+
+    Raises `NotFound`, what `publishing.retry_indexing` raises, and `Conflict` for a task that has succeeded or whose version
+    is not the one requested last.
+    """
+    task = visible_task(actor=actor, task_id=task_id)
+    document = lock_for_oversight(actor=actor, document_id=task.document_id)
+    if task.version_number != document.requested_version:
+        raise Conflict(_("This task is for a version that is no longer the requested one. Retry that one's task."))
+    if task_id == _order_of(document):
+        publishing.retry_indexing(actor=actor, document_id=task.document_id)
+    else:  # of a pipeline that does not serve yet or no longer: nothing the document's own state tells of
+        _reopen(task, document, actor)
+    return visible_task(actor=actor, task_id=task_id)
+
+
+@transaction.atomic
+def cancel_task(*, actor: User, task_id: int) -> IndexTask:
+    """Cancel a task: at once if it waits, before its next step if it runs.
+
+    Raises `NotFound`, what `lock_for_oversight` raises, and `Conflict` if it has ended already.
+    """
+    task = visible_task(actor=actor, task_id=task_id)
+    document = lock_for_oversight(actor=actor, document_id=task.document_id)
+    if not queue.cancel(task_id=task_id):
+        raise Conflict(_("The index task has ended already; there is nothing to cancel."))
+    audit.record(
+        document=document, actor=actor, action="cancel_indexing", version_number=task.version_number, task=task_id
+    )
+    return visible_task(actor=actor, task_id=task_id)
+
+
+def _order_of(document: Document) -> int | None:
+    """The task that decides whether readers get the requested version."""
+    annotated: Any = search_index().annotate_state(Document.objects.filter(pk=document.pk)).get()
+    order: int | None = annotated.index_task_id
+    return order
+
+
+def _reopen(task: IndexTask, document: Document, actor: User) -> None:
+    if document.withdrawn_at is not None:
+        raise Conflict(_("The document is withdrawn. Publish it again to index it."))
+    if not queue.reopen(task_id=task.pk):
+        raise Conflict(_("The index task has ended and cannot be tried again. Publish the version again."))
+    audit.record(document=document, actor=actor, action="retry", version_number=task.version_number, task=task.pk)
