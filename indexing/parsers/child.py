@@ -39,7 +39,8 @@ def die_with(parent: int) -> None:
 def limit(memory_bytes: int, cpu_seconds: int) -> None:
     """Set by the child itself, before any parser is imported: code between fork and exec is unsafe under threads."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    # At the first limit comes a signal that tells the parent why, at the second one that could mean anything.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
 
 

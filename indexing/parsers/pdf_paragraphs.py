@@ -91,7 +91,8 @@ def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pi
     distance = line.bottom - last.bottom
     if distance > max(1.3 * pitch, 1.45 * line.size):
         return False
-    if distance > 1.6 * line.size and _ENDS_SENTENCE.search(last.text):
+    indented = paragraph.lines[0].left > line.left + 0.8 * line.size  # so would the next paragraph's first line be
+    if distance > 1.6 * line.size and not indented and _ENDS_SENTENCE.search(last.text):
         return False  # wide spacing: the page may have no paragraph of several lines that shows the usual distance
     if _is_centered(last, line, column):
         return True

@@ -13,11 +13,13 @@ from indexing.splitters.measure import Meter
 
 Interval = tuple[int, int]
 
+_ABBREVIATED = r"(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|No|Nr))(?<!\b(?:Mrs|Inc|Ltd|etc|e\.g|i\.e|Fig))"
+_CLOSING = r"[”’」』）】)\]\"']*"
 _SENTENCE_END = re.compile(
-    r"[。！？；…]+[”’」』）】)\"']*"  # ends a sentence wherever it stands
-    r"|[!?]+[”’)\"'\]]*(?=\s)"
-    r"|(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|No|Nr))(?<!\b(?:Mrs|Inc|Ltd|etc|e\.g|i\.e|Fig))\.[”’)\"'\]]*(?=\s+[^\sa-z])"
-    r"|\n"
+    rf"(?:[。！？；…]+{_CLOSING}"  # ends a sentence wherever it stands
+    rf"|[!?]+{_CLOSING}(?=\s)"
+    rf"|{_ABBREVIATED}\.{_CLOSING}(?=\s+[^\sa-z])"
+    r"|\n)[^\S\n]*"
 )
 
 
@@ -65,7 +67,7 @@ def _checked(piece: str, meter: Meter, room: int) -> list[Interval]:
 
 
 def _between(text: str, ends: list[int]) -> list[Interval]:
-    """The intervals between cuts, trailing white space with what it follows, blank ones dropped."""
+    """The intervals between cuts; a blank one belongs to the next."""
     intervals = []
     start = 0
     for end in [*ends, len(text)]:

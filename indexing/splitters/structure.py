@@ -77,6 +77,8 @@ def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int)
     """(chunk's text, start, end, tokens): as many atoms as fit, counted as a whole before they are let go."""
     head = f"{context}\n" if context else ""
     room = budget - meter.base - meter.cost(head)
+    if room < 1:
+        raise ValueError("The budget is too small for this tokenizer.")
     waiting = deque(atoms_of(section.blocks, meter, room))
     while waiting:
         taken = _take(waiting, room, meter.gap)

@@ -108,6 +108,20 @@ def test_paragraphs_and_headings_in_chinese() -> None:
     ]
 
 
+def test_a_full_line_that_ends_a_sentence_does_not_end_an_indented_paragraph() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont(CHINESE, 12)
+        for number, (indent, text) in enumerate(
+            [(24, "每位员工只有一个账号，不得共用。"), (0, "系统管理员使用单独的管理账号。"), (24, "第二段。")]
+        ):
+            canvas.drawString(72 + indent, 700 - 22 * number, text)
+
+    assert outline(parsed(drawn(draw))) == [
+        ("paragraph", "每位员工只有一个账号，不得共用。系统管理员使用单独的管理账号。"),
+        ("paragraph", "第二段。"),
+    ]
+
+
 def test_regions_are_points_from_the_top_left_corner() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Helvetica", 10)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from indexing.blocks import Block, BlockKind, Chunk, Locator, ParsedDocument
+from indexing.inspection import Inspection
+
+ROOT = Path(__file__).resolve().parents[2]
+POLICY = "# 休假制度\n\n年假为十五天。\n\n## Pay\n\n| Kind | Days |\n|---|---|\n| Sick | 30 |\n"
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.md"
+    path.write_text(POLICY)
+    return path
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(b"%PDF-1.7\n1 0 obj\n<<")
+    return path
+
+
+def run(*arguments: object) -> tuple[str, int]:
+    """What the command prints, and its exit code."""
+    stream = io.StringIO()
+    try:
+        call_command("inspect_document", *map(str, arguments), stdout=stream)
+    except SystemExit as end:
+        return stream.getvalue(), int(end.code or 0)
+    return stream.getvalue(), 0
+
+
+def test_one_file_is_one_object(policy: Path) -> None:
+    printed, code = run(policy, "--format", "json")
+    assert code == 0
+    result = json.loads(printed)
+    for chunk in result["chunks"]:
+        assert 0 < chunk.pop("tokens") <= django_settings.KB_CHUNK_TOKENS
+    assert result == {
+        "mediaType": "text/markdown",
+        "pages": None,
+        "blocks": [
+            {"kind": "heading", "text": "休假制度", "headingPath": [], "locator": {"span": [0, 4], "lines": [1, 1]}},
+            {
+                "kind": "paragraph",
+                "text": "年假为十五天。",
+                "headingPath": ["休假制度"],
+                "locator": {"span": [6, 13], "lines": [3, 3]},
+            },
+            {
+                "kind": "heading",
+                "text": "Pay",
+                "headingPath": ["休假制度"],
+                "locator": {"span": [15, 18], "lines": [5, 5]},
+            },
+            {
+                "kind": "table",
+                "text": "Kind | Days\nSick | 30",
+                "headingPath": ["休假制度", "Pay"],
+                "locator": {"span": [20, 41], "lines": [7, 9]},
+            },
+        ],
+        "chunks": [
+            {
+                "ordinal": 0,
+                "text": "年假为十五天。",
+                "headingPath": ["休假制度"],
+                "locator": {"span": [6, 13], "lines": [3, 3]},
+            },
+            {
+                "ordinal": 1,
+                "text": "Kind | Days\nSick | 30",
+                "headingPath": ["休假制度", "Pay"],
+                "locator": {"span": [20, 41], "lines": [7, 9]},
+            },
+        ],
+    }
+
+
+def test_several_files_are_an_array_and_some_failures_are_partial(policy: Path, damaged: Path) -> None:
+    printed, code = run(policy, damaged, "--format", "json")
+    first, second = json.loads(printed)
+    assert code == 3
+    assert first["mediaType"] == "text/markdown"
+    assert second == {
+        "errorCode": "DOCUMENT_CORRUPT",
+        "message": "The file is damaged and cannot be opened. Open it in its own program, save it again and upload it as "
+        "a new version.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("empty.md", b"", "NO_TEXT"),
+        ("blank.txt", b" \n", "NO_TEXT"),
+        ("picture.png", b"\x89PNG", "UNSUPPORTED_DOCUMENT"),
+        ("disguised.pdf", b"plain text", "UNSUPPORTED_DOCUMENT"),
+        ("protected.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "DOCUMENT_ENCRYPTED"),
+    ],
+)
+def test_a_file_that_cannot_be_indexed(tmp_path: Path, name: str, content: bytes, error: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    printed, code = run(path, "--format", "json")
+    result = json.loads(printed)
+    assert code == 1
+    assert result["errorCode"] == error
+    assert set(result) == {"errorCode", "message"}
+    assert result["message"].endswith(".")
+
+
+def test_all_of_several_failed(damaged: Path) -> None:
+    printed, code = run(damaged, damaged)
+    assert code == 1
+    assert [result["errorCode"] for result in json.loads(printed)] == ["DOCUMENT_CORRUPT"] * 2
+
+
+def test_limits_come_from_the_settings(policy: Path, settings: django_settings) -> None:
+    settings.KB_CHUNK_TOKENS = 32
+    policy.write_text("# T\n\n" + "员工应当遵守规定。" * 20)
+    assert len(json.loads(run(policy)[0])["chunks"]) > 3
+    settings.KB_PARSE_TIMEOUT = 0.0
+    assert json.loads(run(policy)[0])["errorCode"] == "PARSE_TIMEOUT"
+
+
+def test_a_missing_file_is_a_usage_error_in_one_sentence(policy: Path, tmp_path: Path) -> None:
+    for path, sentence in (
+        (tmp_path / "none.md", f"There is no file {tmp_path / 'none.md'}."),
+        (tmp_path, f"{tmp_path} is a directory, not a file."),
+    ):
+        with pytest.raises(CommandError) as caught:
+            run(policy, path)
+        assert str(caught.value) == sentence
+        assert caught.value.returncode == 2
+
+
+def test_text_for_a_person(policy: Path, damaged: Path) -> None:
+    printed, code = run(policy, damaged, "--format", "text")
+    assert code == 3
+    assert "policy.md\n  text/markdown, 4 blocks, 2 chunks\n  Title: 休假制度\n" in printed
+    assert "  heading 1  line 1       休假制度\n" in printed
+    assert "  #1  lines 7–9, " in printed
+    assert "report.pdf\n  Cannot be indexed: The file is damaged" in printed
+
+
+def test_text_says_where_things_are() -> None:
+    document = ParsedDocument(
+        "application/pdf",
+        "word " * 40,
+        (Block(BlockKind.PARAGRAPH, "word " * 40, Locator((0, 200), page=3, page_end=4)),),
+        pages=1,
+    )
+    chunk = Chunk(0, "word " * 40, (), Locator((0, 200), page=3), tokens=1)
+    lines = Inspection("a.pdf", document, (chunk,)).to_text().split("\n")
+    assert lines[1] == "  application/pdf, 1 page, 1 block, 1 chunk"
+    assert lines[4].startswith("  paragraph  page 3–4     word word")
+    assert lines[4].endswith("…")
+    assert lines[7] == "  #0  page 3, 1 token  (no heading)"
+    assert max(map(len, lines)) <= 110
+
+
+def test_as_a_program_without_a_database(policy: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "KB_DEBUG": "1", "DATABASE_URL": "postgres://nobody@192.0.2.1:1/none"}
+    arguments = [sys.executable, "manage.py", "inspect_document"]
+
+    def program(*more: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*arguments, *map(str, more)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+
+    fine = program(policy, "--format", "json")
+    assert fine.returncode == 0, fine.stderr
+    assert json.loads(fine.stdout)["blocks"][0]["text"] == "休假制度"
+    missing = program(policy.with_name("none.md"))
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr.strip() == f"CommandError: There is no file {policy.with_name('none.md')}."
+    assert program().returncode == 2
+    assert program(policy, "--format", "xml").returncode == 2
