@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 MAX_QUERY = 1000  # characters
 MAX_LIMIT = 50  # hits
 DEPTH = 100  # chunks that each leg brings to the fusion
+CALLER = ("user", "tenant", "pipeline")  # the parameters that say what may be found
 
 # The walk through the HNSW index goes on until enough permitted chunks are found. Sorting is discouraged so that the planner
 # walks the index even where it believes that few rows pass; the generic plan of a prepared statement once switched a reader
@@ -89,7 +90,7 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
     vector, notices = _query_vector(text, pipeline)
     tokens = query_tokens(text)
     caller = {"user": user.pk, "tenant": home.pk, "pipeline": pipeline.pk}
-    found = _find(pipeline, caller=caller, vector=vector, tokens=tokens, limit=limit)
+    found = ranked(pipeline, parameters(caller, vector=vector, tokens=tokens, limit=limit))
     notices += _withheld(caller, tokens)
     hits = tuple(_hit(item, tokens=set(tokens)) for item in found)
     return Answer(hits, pipeline.name, _milliseconds(started), tuple(notices))
@@ -116,13 +117,10 @@ def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notic
         ]
 
 
-def _find(
-    pipeline: Pipeline, *, caller: dict[str, Any], vector: str | None, tokens: list[str], limit: int
-) -> list[dict[str, Any]]:
-    """Run the one statement that ranks: exact for a caller with few readable chunks, by HNSW for one with many, and exactly
-    again where HNSW came back short."""
+def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str], limit: int) -> dict[str, Any]:
+    """The values that the one statement is run with."""
     weights = weigh(tokens, chunks_with=_chunks_with(caller, tokens))
-    parameters = {
+    return {
         **caller,
         "vector": vector,
         "terms": [quoted(token) for token in weights],
@@ -133,18 +131,23 @@ def _find(
         "depth": DEPTH,
         "limit": limit,
     }
-    if vector is None:
-        return run_statement(statement(pipeline, leg="no"), parameters)
+
+
+def ranked(pipeline: Pipeline, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Run the one statement that ranks: exact for a caller with few readable chunks, by HNSW for one with many, and exactly
+    again where HNSW came back short."""
+    if values["vector"] is None:
+        return run_statement(statement(pipeline, leg="no"), values)
     cap = settings.KB_SEARCH_EXACT_CHUNKS
-    readable = row("search", "readable_chunks", **caller, cap=cap + 1)
+    readable = row("search", "readable_chunks", **{key: values[key] for key in CALLER}, cap=cap + 1)
     assert readable is not None, "an aggregate always returns a row"
     if readable["chunks"] > cap:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(WALK)
-            found = run_statement(statement(pipeline, leg="approximate"), parameters)
-        if found and found[0]["near_count"] >= min(DEPTH, limit):
+            found = run_statement(statement(pipeline, leg="approximate"), values)
+        if found and found[0]["near_count"] >= min(DEPTH, values["limit"]):
             return found
-    return run_statement(statement(pipeline, leg="exact"), parameters)
+    return run_statement(statement(pipeline, leg="exact"), values)
 
 
 def statement(pipeline: Pipeline, *, leg: str) -> str:

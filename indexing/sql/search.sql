@@ -58,7 +58,7 @@ fused AS (
          + coalesce(%(lexical_weight)s::float8 / (60 + w.place), 0) AS score
       FROM (SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS place FROM near) n
       FULL JOIN (SELECT chunk_id, row_number() OVER (ORDER BY weight DESC, chunk_id) AS place FROM words) w USING (chunk_id))
-SELECT c.chunk_id, c.document_id, c.version_number, v.title, c.heading_path, c.locator, c.text, f.score,
+SELECT c.chunk_id, c.document_id, c.version_number, c.ordinal, v.title, c.heading_path, c.locator, c.text, f.score,
        (SELECT count(*) FROM near) AS near_count, d.published_version,
        CASE WHEN d.published_version > c.version_number
             THEN extract(epoch FROM clock_timestamp() - d.published_at)::float8 ELSE 0 END AS seconds_behind
