@@ -41,3 +41,9 @@ def _private_storage(tmp_path: Path, settings: django_settings) -> None:
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(settings: django_settings) -> None:
+    """A real hash takes 0.3 s by design, and nearly every test makes a user."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
