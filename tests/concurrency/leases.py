@@ -33,7 +33,9 @@ def expire(task_id: int) -> None:
     """End a lease as time would, without waiting for it."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE index_task SET lease_until = clock_timestamp() - interval '1 second' WHERE id = %s AND state = 'RUNNING'",
+            # Only the holder may cut a lease short, hence the mark.
+            "UPDATE index_task SET fence_xact = pg_current_xact_id(), lease_until = clock_timestamp() - interval '1 second' "
+            "WHERE id = %s AND state = 'RUNNING'",
             [task_id],
         )
         assert cursor.rowcount == 1

@@ -137,7 +137,11 @@ def test_an_expired_lease_is_refused_before_anybody_takes_over(world: World) -> 
 def wait_out_a_lock(lease: Lease) -> Exception | None:
     """The fence waits for a row lock; the lease runs out meanwhile; the holder rolls back, so the row is unchanged."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE index_task SET lease_until = clock_timestamp() + interval '0.4 s' WHERE id = %s", [lease.task_id])
+        cursor.execute(
+            "UPDATE index_task SET fence_xact = pg_current_xact_id(), lease_until = clock_timestamp() + interval '0.4 s' "
+            "WHERE id = %s",
+            [lease.task_id],
+        )
 
     def fence() -> None:
         with transaction.atomic():

@@ -12,7 +12,7 @@ SELECT rule.id * 1000003 + member.id AS id, rule.document_id, rule.version_numbe
              WHERE gm.readergroup_id = rule.group_id AND gm.membership_id = member.id));
 
 -- A version never changes, and goes only when its document was deleted.
-CREATE FUNCTION document_version_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION document_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         RAISE EXCEPTION 'a version is immutable: document %, version %', OLD.document_id, OLD.number USING ERRCODE = 'KB001';
@@ -33,9 +33,13 @@ BEGIN
         RAISE EXCEPTION 'document % was deleted and stays so', OLD.id USING ERRCODE = 'KB002';
     END IF;
     IF NEW.revision < OLD.revision OR NEW.latest_version < OLD.latest_version
-       OR NEW.requested_version < OLD.requested_version OR NEW.serve_from_version < OLD.serve_from_version
+       OR NEW.requested_version < OLD.requested_version OR (NEW.requested_version IS NULL AND OLD.requested_version IS NOT NULL)
+       OR NEW.serve_from_version < OLD.serve_from_version
        OR NEW.tenant_id <> OLD.tenant_id OR NEW.id <> OLD.id THEN
         RAISE EXCEPTION 'document %: a counter went back or an identity changed', OLD.id USING ERRCODE = 'KB002';
+    END IF;
+    IF OLD.withdrawn_at IS NOT NULL AND NEW.withdrawn_at IS NULL AND NEW.serve_from_version < NEW.requested_version THEN
+        RAISE EXCEPTION 'document %: what was withdrawn does not come back by itself', OLD.id USING ERRCODE = 'KB002';
     END IF;
     RETURN NEW;
 END $$;

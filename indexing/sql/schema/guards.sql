@@ -4,6 +4,9 @@
 -- The mark of a live lease is index_task.fence_xact = the current transaction. Only the trigger below lets it be set, and
 -- only while the lease lives; a transaction-local setting could be forged by any statement. Once set, the row's lock keeps
 -- every other worker out until commit, so a lease that lapses between fence and commit does no harm.
+--
+-- Functions that read tables fix their search_path: by default a session's temporary tables come first, and a temporary
+-- `index_task` would forge any fence.
 ALTER TABLE index_task ADD COLUMN fence_xact xid8;
 ALTER TABLE index_task SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500);
 ALTER TABLE search_pointer SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -19,10 +22,15 @@ ALTER TABLE chunk_vector
 
 ALTER TABLE chunk_vector ADD CONSTRAINT chunk_vector_chunk FOREIGN KEY (chunk_id) REFERENCES chunk (id) ON DELETE CASCADE;
 
-CREATE FUNCTION index_task_insert_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION index_task_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF NEW.state <> 'PENDING' OR NEW.attempts <> 0 OR NEW.failures <> 0 OR NEW.fence_xact IS NOT NULL THEN
         RAISE EXCEPTION 'a task begins PENDING, with no attempt made' USING ERRCODE = 'KB010';
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM document_version v
+                    WHERE v.document_id = NEW.document_id AND v.number = NEW.version_number
+                      AND v.tenant_id = NEW.tenant_id) THEN
+        RAISE EXCEPTION 'a task is for a version of a document of its own tenant' USING ERRCODE = 'KB010';
     END IF;
     RETURN NEW;
 END $$;
@@ -44,6 +52,7 @@ DECLARE
     claimed boolean := NEW.attempts <> OLD.attempts;
     moved boolean := NEW.state <> OLD.state OR claimed;
     lease_lives boolean := OLD.state = 'RUNNING' AND OLD.lease_until > clock_timestamp();
+    fenced boolean := coalesce(NEW.fence_xact = pg_current_xact_id_if_assigned(), false);
 BEGIN
     IF (NEW.id, NEW.tenant_id, NEW.document_id, NEW.version_number, NEW.pipeline_id, NEW.task_type, NEW.generation)
        IS DISTINCT FROM
@@ -57,13 +66,15 @@ BEGIN
        AND NOT (lease_lives AND NOT claimed AND NEW.fence_xact = pg_current_xact_id()) THEN
         RAISE EXCEPTION 'task %: no live lease to fence with', OLD.id USING ERRCODE = 'KB013';
     END IF;
+    -- The budget is charged by a failure or a lease that ran out, and given anew only to a task that had ended.
+    IF NEW.failures < OLD.failures AND NOT (OLD.state IN ('DEAD', 'CANCELLED') AND NEW.state = 'PENDING') THEN
+        RAISE EXCEPTION 'task %: failures are forgotten only when it is reopened', OLD.id USING ERRCODE = 'KB016';
+    END IF;
     IF moved THEN
         IF NOT index_task_move_is_legal(OLD.state, NEW.state) OR (NEW.state = 'RUNNING' AND NOT claimed) THEN
             RAISE EXCEPTION 'task %: % to % is not a legal move', OLD.id, OLD.state, NEW.state USING ERRCODE = 'KB014';
         END IF;
-        IF OLD.state = 'RUNNING'
-           AND NEW.fence_xact IS DISTINCT FROM pg_current_xact_id_if_assigned()
-           AND NOT (NOT lease_lives AND NEW.state IN ('RUNNING', 'DEAD')) THEN
+        IF OLD.state = 'RUNNING' AND NOT fenced AND NOT (NOT lease_lives AND NEW.state IN ('RUNNING', 'DEAD')) THEN
             RAISE EXCEPTION 'task %: a running attempt is ended by its own lease, or taken over after it', OLD.id
                 USING ERRCODE = 'KB015';
         END IF;
@@ -73,6 +84,10 @@ BEGIN
     ELSIF OLD.state = 'RUNNING' THEN
         IF NEW.lease_owner IS DISTINCT FROM OLD.lease_owner THEN
             RAISE EXCEPTION 'task %: a lease changes hands only by a claim', OLD.id USING ERRCODE = 'KB015';
+        END IF;
+        -- Cutting a lease short would take it away from its holder.
+        IF NEW.lease_until < OLD.lease_until AND lease_lives AND NOT fenced THEN
+            RAISE EXCEPTION 'task %: a live lease is not cut short', OLD.id USING ERRCODE = 'KB015';
         END IF;
         -- Renewing a dead lease would steal it back from whoever is about to take over.
         IF NEW.lease_until > OLD.lease_until AND NOT lease_lives THEN
@@ -98,13 +113,24 @@ CREATE TRIGGER index_task_log_move AFTER UPDATE ON index_task FOR EACH ROW
 
 CREATE TRIGGER task_event_append_only BEFORE UPDATE OR DELETE ON task_event
     FOR EACH ROW EXECUTE FUNCTION append_only();
+
+-- A worker may note that its late write was refused; what happened to a task only the trigger above tells.
+CREATE FUNCTION task_event_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    IF NEW.kind <> 'refused'
+       AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+        RAISE EXCEPTION 'moves are logged by their trigger' USING ERRCODE = 'KB003';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_event_guard BEFORE INSERT ON task_event FOR EACH ROW EXECUTE FUNCTION task_event_guard();
 CREATE TRIGGER pointer_log_append_only BEFORE UPDATE OR DELETE ON pointer_log
     FOR EACH ROW EXECUTE FUNCTION append_only();
 CREATE TRIGGER pipeline_immutable BEFORE UPDATE OR DELETE ON pipeline
     FOR EACH ROW EXECUTE FUNCTION append_only();
 
 -- Statement triggers with transition tables: for 5,000 rows a row trigger costs twice as much.
-CREATE FUNCTION chunk_insert_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION chunk_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (
         SELECT 1 FROM (SELECT DISTINCT task_id, attempts, tenant_id, document_id, version_number, pipeline_id, generation
@@ -122,7 +148,7 @@ END $$;
 CREATE TRIGGER chunk_insert_guard AFTER INSERT ON chunk REFERENCING NEW TABLE AS written
     FOR EACH STATEMENT EXECUTE FUNCTION chunk_insert_guard();
 
-CREATE FUNCTION chunk_vector_insert_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION chunk_vector_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (
         SELECT 1 FROM written w
@@ -146,11 +172,14 @@ CREATE TRIGGER chunk_update_guard BEFORE UPDATE ON chunk FOR EACH STATEMENT EXEC
 CREATE TRIGGER chunk_vector_update_guard BEFORE UPDATE ON chunk_vector
     FOR EACH STATEMENT EXECUTE FUNCTION chunk_update_guard();
 
--- What readers can see cannot be removed. The tasks that staged the rows are locked first: a finish that is about to
--- include them either waits and counts what is left, or has committed and is seen here.
-CREATE FUNCTION chunk_delete_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+-- What readers can see cannot be removed. Every task that makes the same set is locked first (an INDEX and a RECOMPUTE may
+-- share one): a finish that is about to include the rows either waits and counts what is left, or has committed and is seen.
+CREATE FUNCTION chunk_delete_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM 1 FROM index_task WHERE id IN (SELECT task_id FROM removed) ORDER BY id FOR SHARE;
+    PERFORM 1 FROM index_task t
+      WHERE (t.document_id, t.version_number, t.pipeline_id, t.generation)
+            IN (SELECT document_id, version_number, pipeline_id, generation FROM removed)
+      ORDER BY t.id FOR SHARE;
     IF EXISTS (
         SELECT 1 FROM (SELECT DISTINCT document_id, pipeline_id, version_number, generation FROM removed) r
           JOIN search_pointer p USING (document_id, pipeline_id, version_number, generation)
@@ -162,7 +191,7 @@ END $$;
 CREATE TRIGGER chunk_delete_guard AFTER DELETE ON chunk REFERENCING OLD TABLE AS removed
     FOR EACH STATEMENT EXECUTE FUNCTION chunk_delete_guard();
 -- A vector is removed by its chunk's cascade, never alone.
-CREATE FUNCTION chunk_vector_delete_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION chunk_vector_delete_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT 1 FROM removed r JOIN chunk c ON c.id = r.chunk_id) THEN
         RAISE EXCEPTION 'a vector is removed with its chunk' USING ERRCODE = 'KB022';
@@ -172,7 +201,7 @@ END $$;
 CREATE TRIGGER chunk_vector_delete_guard AFTER DELETE ON chunk_vector REFERENCING OLD TABLE AS removed
     FOR EACH STATEMENT EXECUTE FUNCTION chunk_vector_delete_guard();
 
-CREATE FUNCTION search_pointer_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION search_pointer_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF NOT EXISTS (SELECT 1 FROM document WHERE id = OLD.document_id AND deleted_at IS NOT NULL) THEN
@@ -212,6 +241,9 @@ BEGIN
 END $$;
 CREATE TRIGGER search_pointer_log AFTER INSERT OR UPDATE OR DELETE ON search_pointer
     FOR EACH ROW EXECUTE FUNCTION search_pointer_log();
+
+-- Else anybody could hang these on a table of their own and write what they like into the logs, as the owner.
+REVOKE EXECUTE ON FUNCTION index_task_log(), search_pointer_log() FROM PUBLIC;
 
 -- What each member is served under each pipeline of their tenant: the only definition the search knows. A document must be
 -- alive, not withdrawn, and at a version that may be served; the member must be among the readers of that version *and* of

@@ -1,0 +1,75 @@
+"""Chunks with made-up vectors, stored through the sink: for tests that are not about parsing or embedding."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from django.db import connection
+
+from indexing import queue, sink
+from indexing.blocks import Chunk, Locator
+from indexing.cache import literal
+from indexing.lease import Lease
+from indexing.models import IndexTask, Pipeline
+from indexing.sink import Manifest
+from tests.factories import World
+
+
+def claim(worker: str = "w") -> Lease:
+    lease = queue.claim(worker=worker, pool="online", lease_seconds=60)
+    assert lease is not None, "nothing was due"
+    return lease
+
+
+def leased(world: World, text: str = "# Travel\n\nThe limit is 200 yuan.") -> Lease:
+    """A lease on the order of a document just published."""
+    world.publish(world.upload(text))
+    return claim()
+
+
+def expire(task_id: int) -> None:
+    """End a lease as time would. Only its holder may cut it short, hence the mark."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE index_task SET fence_xact = pg_current_xact_id(), lease_until = clock_timestamp() - interval '1 second' "
+            "WHERE id = %s AND state = 'RUNNING'",
+            [task_id],
+        )
+        assert cursor.rowcount == 1
+
+
+def chunks_of(texts: Sequence[str]) -> list[Chunk]:
+    return [
+        Chunk(ordinal=number, text=text, heading_path=(), locator=Locator(span=(0, len(text))), tokens=len(text))
+        for number, text in enumerate(texts)
+    ]
+
+
+def vector_of(text: str, dimensions: int) -> str:
+    """A direction that depends on the text alone."""
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return literal(np.random.default_rng(seed).normal(size=dimensions).astype(np.float32))
+
+
+def stage(lease: Lease, texts: Sequence[str]) -> Manifest:
+    """Store one chunk a text for the lease's version."""
+    pipeline = Pipeline.objects.get(pk=lease.pipeline_id)
+    manifest = Manifest.of(chunks_of(texts), lease=lease, pipeline_digest=pipeline.digest)
+    vectors = {item.embedded_digest: vector_of(item.chunk.text, pipeline.dimensions) for item in manifest.chunks}
+    for start in range(0, len(manifest.chunks), sink.STAGE_BATCH):
+        part = manifest.chunks[start : start + sink.STAGE_BATCH]
+        sink.stage(lease, part, vectors=vectors, dimensions=pipeline.dimensions)
+    return manifest
+
+
+def finished(lease: Lease, texts: Sequence[str] = ("one", "two")) -> Manifest:
+    """Stage and switch: readers are served these chunks afterwards."""
+    manifest = stage(lease, texts)
+    sink.finish(lease, manifest)
+    return manifest
+
+
+def state_of(lease: Lease) -> str:
+    return IndexTask.objects.values_list("state", flat=True).get(pk=lease.task_id)
