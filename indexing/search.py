@@ -118,8 +118,10 @@ def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notic
 
 
 def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str], limit: int) -> dict[str, Any]:
-    """The values that the one statement is run with."""
-    weights = weigh(tokens, chunks_with=_chunks_with(caller, tokens))
+    """The values that the one statement is run with. `matches` is no parameter of it, but how many chunks its words stand
+    in, at most (None while nothing is counted)."""
+    chunks_with = _chunks_with(caller, tokens)
+    weights = weigh(tokens, chunks_with=chunks_with)
     return {
         **caller,
         "vector": vector,
@@ -130,31 +132,36 @@ def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str],
         "lexical_weight": settings.KB_SEARCH_LEXICAL_WEIGHT,
         "depth": DEPTH,
         "limit": limit,
+        "matches": sum(chunks_with.get(token, 0) for token in weights) if chunks_with else None,
     }
 
 
 def ranked(pipeline: Pipeline, values: dict[str, Any]) -> list[dict[str, Any]]:
     """Run the one statement that ranks: exact for a caller with few readable chunks, by HNSW for one with many, and exactly
     again where HNSW came back short."""
-    if values["vector"] is None:
-        return run_statement(statement(pipeline, leg="no"), values)
     cap = settings.KB_SEARCH_EXACT_CHUNKS
-    readable = row("search", "readable_chunks", **{key: values[key] for key in CALLER}, cap=cap + 1)
-    assert readable is not None, "an aggregate always returns a row"
-    if readable["chunks"] > cap:
+    counted = row("search", "readable_chunks", **{key: values[key] for key in CALLER}, cap=cap + 1)
+    assert counted is not None, "an aggregate always returns a row"
+    readable, matches = counted["chunks"], values["matches"]
+    by_index = readable > cap if matches is None else matches < readable
+    words = "by_index" if by_index else "by_document"
+    if values["vector"] is None:
+        return run_statement(statement(pipeline, near="no", words=words), values)
+    if readable > cap:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(WALK)
-            found = run_statement(statement(pipeline, leg="approximate"), values)
+            found = run_statement(statement(pipeline, near="approximate", words="by_index"), values)
         if found and found[0]["near_count"] >= min(DEPTH, values["limit"]):
             return found
-    return run_statement(statement(pipeline, leg="exact"), values)
+    return run_statement(statement(pipeline, near="exact", words=words), values)
 
 
-def statement(pipeline: Pipeline, *, leg: str) -> str:
-    """The frame with one of the legs `exact`, `approximate` or `no`, for one pipeline."""
+def statement(pipeline: Pipeline, *, near: str, words: str) -> str:
+    """The one statement for one pipeline, with its vector leg (`exact`, `approximate`, `no`) and its lexical leg
+    (`by_document`, `by_index`)."""
     expression, operators = vector_expression(pipeline.dimensions)
     parts = statements("search")
-    text = parts["find"].replace("{leg}", parts[f"find_{leg}_leg"])
+    text = parts["find"].replace("{near}", parts[f"find_{near}_leg"]).replace("{words}", parts[f"find_words_{words}"])
     text = text.replace("{pipeline}", str(int(pipeline.pk))).replace("{vector}", f"v.{expression}")
     return text.replace("{type}", operators.removesuffix("_cosine_ops"))
 

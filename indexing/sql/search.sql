@@ -36,22 +36,40 @@ SELECT v.chunk_id, {vector} <=> %(vector)s::{type} AS distance
 -- No vector for the query: the provider cannot be reached, and the lexical leg answers alone.
 SELECT 0::bigint AS chunk_id, 0::float8 AS distance WHERE false;
 
+-- name: find_words_by_document
+-- Every served chunk is looked at: for a caller who is served fewer chunks than the words stand in.
+-- `IS TRUE` keeps the planner from asking the index of words once for each document.
+SELECT c.id AS chunk_id,
+       (SELECT sum(w.weight * ts_rank(c.terms, w.term::tsquery, 1))
+          FROM unnest(%(terms)s::text[], %(weights)s::float8[]) AS w(term, weight)) AS weight
+  FROM served s
+  JOIN chunk c ON c.document_id = s.document_id AND c.pipeline_id = {pipeline}
+              AND c.version_number = s.version_number AND c.generation = s.generation
+ WHERE (c.terms @@ %(any_term)s::tsquery) IS TRUE
+ ORDER BY weight DESC, c.id LIMIT %(depth)s;
+
+-- name: find_words_by_index
+-- The index of words first; then, best first, whether the caller is served the chunk, until enough are.
+SELECT m.chunk_id, m.weight
+  FROM (SELECT c.id AS chunk_id, c.document_id, c.version_number, c.generation,
+               (SELECT sum(w.weight * ts_rank(c.terms, w.term::tsquery, 1))
+                  FROM unnest(%(terms)s::text[], %(weights)s::float8[]) AS w(term, weight)) AS weight
+          FROM chunk c
+         WHERE c.terms @@ %(any_term)s::tsquery AND c.tenant_id = %(tenant)s AND c.pipeline_id = {pipeline}
+         ORDER BY weight DESC, c.id OFFSET 0) m
+ WHERE (SELECT true FROM served_version s
+         WHERE s.user_id = %(user)s AND s.tenant_id = %(tenant)s AND s.pipeline_id = {pipeline}
+           AND s.document_id = m.document_id AND s.version_number = m.version_number AND s.generation = m.generation)
+ LIMIT %(depth)s;
+
 -- name: find
 -- The frame: both legs, fused by weighted reciprocal rank (1 / (60 + rank), Cormack, Clarke and Büttcher, SIGIR 2009), and
--- what a citation needs. No row: nothing that the caller is served matches.
+-- what a citation needs. `served` costs nothing where no leg names it. No row: nothing that the caller is served matches.
 WITH served AS MATERIALIZED (
     SELECT document_id, version_number, generation FROM served_version
      WHERE user_id = %(user)s AND tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s),
-near AS MATERIALIZED ({leg}),
-words AS MATERIALIZED (
-    SELECT c.id AS chunk_id,
-           (SELECT sum(w.weight * ts_rank(c.terms, w.term::tsquery, 1))
-              FROM unnest(%(terms)s::text[], %(weights)s::float8[]) AS w(term, weight)) AS weight
-      FROM served s
-      JOIN chunk c ON c.document_id = s.document_id AND c.pipeline_id = {pipeline}
-                  AND c.version_number = s.version_number AND c.generation = s.generation
-     WHERE c.terms @@ %(any_term)s::tsquery
-     ORDER BY weight DESC, c.id LIMIT %(depth)s),
+near AS MATERIALIZED ({near}),
+words AS MATERIALIZED ({words}),
 fused AS (
     SELECT chunk_id,
            coalesce(%(vector_weight)s::float8 / (60 + n.place), 0)
