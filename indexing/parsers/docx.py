@@ -24,7 +24,7 @@ from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.docx_numbering import Numbering
 from indexing.parsers.docx_package import check_package
 from indexing.parsers.docx_styles import Style, Styles
-from indexing.parsers.docx_text import paragraph_text, text_boxes
+from indexing.parsers.docx_text import Notes, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
@@ -32,7 +32,7 @@ _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, Valu
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`.
+    """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge`, `UnsupportedDocument` or `NoText`.
 
     The title is that of the paragraph in the style Title, else the one in the file's properties.
     """
@@ -40,7 +40,7 @@ def parse(content: bytes) -> ParsedDocument:
     try:
         document = docx.Document(io.BytesIO(content))
         body = document.element.body
-        reader = _Reader(Styles(document), Numbering(document))
+        reader = _Reader(Styles(document), Numbering(document), Notes(document))
         title = document.core_properties.title
     except (*_DAMAGE, AttributeError) as error:  # AttributeError: a main part without a body or without styles
         raise DocumentCorrupt() from error
@@ -51,9 +51,10 @@ def parse(content: bytes) -> ParsedDocument:
 class _Reader:
     """Turns the body's elements into pieces, in their order."""
 
-    def __init__(self, styles: Styles, numbering: Numbering) -> None:
+    def __init__(self, styles: Styles, numbering: Numbering, notes: Notes) -> None:
         self._styles = styles
         self._numbering = numbering
+        self._notes = notes
         self.title: str | None = None
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
@@ -75,8 +76,8 @@ class _Reader:
         label = self._numbering.label(element, style)  # also for an empty paragraph: Word counts it
         if text.strip():
             yield self._piece(element, style, text, f"{label} {text}" if label else text)
-        for box in text_boxes(element):
-            yield from self.pieces(box)
+        for part in (*text_boxes(element), *self._notes.of(element)):
+            yield from self.pieces(part)
 
     def _piece(self, element: Any, style: Style, text: str, numbered: str) -> Piece:
         if style.is_title and self.title is None:

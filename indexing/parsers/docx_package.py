@@ -7,7 +7,7 @@ import re
 import zipfile
 import zlib
 
-from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge
+from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, UnsupportedDocument
 
 MOST_BYTES = 200_000_000  # all parts together, unzipped
 MOST_PARTS = 10_000
@@ -20,15 +20,23 @@ _ENCRYPTED_FLAG = 0x1
 
 
 def check_package(content: bytes) -> None:
-    """Raise `DocumentEncrypted`, `DocumentCorrupt` or `DocumentTooLarge` where the file is not to be opened."""
+    """Raise an error where the file is not to be opened: `DocumentEncrypted`, `DocumentCorrupt`, `DocumentTooLarge`, or
+    `UnsupportedDocument` for a document of an older Word under a new name.
+    """
     if content.startswith(_OLE):
-        raise DocumentEncrypted()
+        old = _stream("WordDocument") in content and _stream("EncryptedPackage") not in content
+        raise UnsupportedDocument() if old else DocumentEncrypted()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             _check_sizes(package.infolist(), len(content))
             _check_parts(package)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
         raise DocumentCorrupt() from error
+
+
+def _stream(name: str) -> bytes:
+    """A stream's name as the old container's directory writes it."""
+    return name.encode("utf-16-le")
 
 
 def _check_sizes(parts: list[zipfile.ZipInfo], zipped: int) -> None:

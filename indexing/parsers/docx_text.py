@@ -1,10 +1,11 @@
-"""The text of one DOCX paragraph as a reader sees it."""
+"""The text of one DOCX paragraph as a reader sees it, and what hangs on it: text boxes, footnotes, endnotes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -52,3 +53,26 @@ def text_boxes(paragraph: Any) -> Iterator[Any]:
             continue
         if next(box.iterancestors(qn("w:p"))) is paragraph:
             yield box
+
+
+class Notes:
+    """The footnotes and endnotes of one document. They are in parts of their own, which python-docx does not read."""
+
+    def __init__(self, document: Any) -> None:
+        self._notes: dict[tuple[str, str | None], Any] = {}
+        for relation in document.part.rels.values():
+            kind = relation.reltype.rpartition("/")[2]
+            if kind in ("footnotes", "endnotes") and not relation.is_external:
+                for note in parse_xml(relation.target_part.blob):
+                    if note.get(qn("w:type"), "normal") == "normal":  # else it is the line above the notes
+                        self._notes[kind, note.get(qn("w:id"))] = note
+
+    def of(self, paragraph: Any) -> Iterator[Any]:
+        """The notes referred to in a paragraph, in order."""
+        if not self._notes:
+            return
+        for reference in paragraph.iter(qn("w:footnoteReference"), qn("w:endnoteReference")):
+            kind = "footnotes" if reference.tag == qn("w:footnoteReference") else "endnotes"
+            note = self._notes.get((kind, reference.get(qn("w:id"))))
+            if note is not None:
+                yield note

@@ -7,6 +7,7 @@ embedded as context; one with nothing under it is text itself, so that nothing i
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +36,8 @@ def split(document: ParsedDocument, *, title: str, count_tokens: Callable[[str],
     for section in _sections(document.blocks):
         context = _context(title, section.path, meter, budget)
         for text, start, end, tokens in _pack(document.text, section, context, meter, budget):
-            touched = [b for b in section.blocks if b.locator.span[0] < end and b.locator.span[1] > start]
-            chunks.append(Chunk(len(chunks), text, section.path, locate(touched, start, end), tokens, context))
+            locator = locate(_touched(section.blocks, start, end), start, end)
+            chunks.append(Chunk(len(chunks), text, section.path, locator, tokens, context))
     return chunks
 
 
@@ -56,6 +57,13 @@ def _sections(blocks: Sequence[Block]) -> Iterator[_Section]:
         section.blocks.append(block)
     if section is not None:
         yield section
+
+
+def _touched(blocks: Sequence[Block], start: int, end: int) -> Sequence[Block]:
+    """The blocks, which are in order, that have text between `start` and `end`."""
+    first = bisect_right(blocks, start, key=lambda block: block.locator.span[1])
+    last = bisect_left(blocks, end, key=lambda block: block.locator.span[0])
+    return blocks[first:last]
 
 
 def _is_above(heading: Block, following: Block | None) -> bool:

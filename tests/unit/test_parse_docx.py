@@ -7,11 +7,13 @@ from collections.abc import Callable
 import docx
 import pytest
 from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from documents.media_types import DOCX, UnsupportedFile, detect
-from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText
+from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText, UnsupportedDocument
 from indexing.parsers.docx import parse
 from indexing.parsers.docx_numbering import format_number
 from tests.unit.blocks_asserts import check, outline
@@ -205,6 +207,48 @@ def test_what_is_not_content_is_left_out() -> None:
     assert outline(parse(saved(document))) == [("paragraph", "kept inserted")]
 
 
+def test_footnotes_follow_the_paragraph_that_refers_to_them() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Fifteen days.")
+    paragraph.add_run()._r.append(xml("w:footnoteReference", id="2"))
+    document.add_paragraph("Next.")
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    notes = (
+        f'<w:footnotes xmlns:w="{namespace}"><w:footnote w:type="separator" w:id="0"><w:p><w:r><w:t>-</w:t></w:r></w:p>'
+        '</w:footnote><w:footnote w:id="2"><w:p><w:r><w:footnoteRef/></w:r><w:r><w:t>Ten in the first year.</w:t></w:r>'
+        "</w:p></w:footnote></w:footnotes>"
+    )
+    part = Part(
+        PackURI("/word/footnotes.xml"),
+        f"{DOCX.rpartition('.')[0]}.footnotes+xml",
+        notes.encode(),
+        document.part.package,
+    )
+    document.part.relate_to(part, "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes")
+    assert outline(parse(saved(document))) == [
+        ("paragraph", "Fifteen days."),
+        ("paragraph", "Ten in the first year."),
+        ("paragraph", "Next."),
+    ]
+
+
+def test_text_boxes_are_read_once() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Before")
+    box = xml("w:txbxContent")
+    inner = xml("w:p")
+    run = xml("w:r")
+    text = xml("w:t")
+    text.text = "Boxed"
+    run.append(text)
+    inner.append(run)
+    box.append(inner)
+    holder = xml("w:drawing")
+    holder.append(box)
+    paragraph.add_run()._r.append(holder)
+    assert outline(parse(saved(document))) == [("paragraph", "Before"), ("paragraph", "Boxed")]
+
+
 def test_lines_of_code_are_one_block() -> None:
     document = docx.Document()
     document.styles.add_style("Source Code", WD_STYLE_TYPE.PARAGRAPH)
@@ -308,10 +352,17 @@ def test_protected_files() -> None:
     assert detect(OLE, "plan.docx") == DOCX
     with pytest.raises(DocumentEncrypted):
         parse(OLE)
+    with pytest.raises(DocumentEncrypted):
+        parse(OLE + "EncryptedPackage".encode("utf-16-le"))
     with pytest.raises(UnsupportedFile):
         detect(OLE, "plan.txt")
     with pytest.raises(UnsupportedFile):
         detect(OLE, "plan.pdf")
+
+
+def test_an_old_word_document_under_a_new_name() -> None:
+    with pytest.raises(UnsupportedDocument):
+        parse(OLE + "WordDocument".encode("utf-16-le"))
 
 
 def test_an_encrypted_zip() -> None:
