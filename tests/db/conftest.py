@@ -1,0 +1,1 @@
+from tests.concurrency.conftest import stub_world  # noqa: F401  (a fixture)
