@@ -6,13 +6,14 @@ from django.utils.translation import gettext_lazy as _
 
 
 def after_migrate(*, using: str, **_: Any) -> None:
-    """The owner's part that follows every migration: grants, and the pipeline that the settings describe."""
+    """The owner's part that follows every migration: grants, the pipeline that the settings describe, a group."""
     from documents.roles import grant
-    from indexing import pipelines
+    from indexing import groups, pipelines
     from indexing.statements import FOLDER
 
     grant(using=using, path=FOLDER / "grants.sql")
     pipelines.ensure_default_pipeline(using=using)
+    groups.ensure_operators(using=using)
 
 
 class IndexingConfig(AppConfig):

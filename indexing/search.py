@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from documents.errors import InvalidInput, NotFound
 from documents.querysets import User, tenants_where
@@ -78,12 +79,15 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
     1,000 characters, or a limit out of range.
     """
     started = time.monotonic()
-    home = tenants_where(user).filter(slug=tenant).first()
+    # A NUL or half a surrogate pair is no text that the database could look for.
+    home = tenants_where(user).filter(slug=tenant).first() if tenant.isprintable() else None
     if home is None:
-        raise NotFound(f"There is no tenant “{tenant}”, or you do not belong to it.")
+        raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": tenant})
     text = _clean_query(query)
     if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInput(f"The limit is between 1 and {MAX_LIMIT}, not {limit}.")
+        raise InvalidInput(
+            _("The limit is between 1 and %(most)d, not %(limit)d.") % {"most": MAX_LIMIT, "limit": limit}
+        )
     pipeline = serving_pipeline(home.pk)
     if pipeline is None:
         return Answer((), "", _milliseconds(started))
@@ -99,9 +103,10 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
 def _clean_query(query: str) -> str:
     text = query.encode("utf-8", "ignore").decode().replace("\0", "").strip()
     if not text:
-        raise InvalidInput("The query is empty. Enter a word or a question.")
+        raise InvalidInput(_("The query is empty. Enter a word or a question."))
     if len(text) > MAX_QUERY:
-        raise InvalidInput(f"The query is longer than {MAX_QUERY:,} characters. Shorten it.")
+        sentence = _("The query is longer than %(limit)s characters. Shorten it.")
+        raise InvalidInput(sentence % {"limit": f"{MAX_QUERY:,}"})
     return text
 
 
@@ -112,9 +117,8 @@ def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notic
         return literal(embedder.embed_query(text)), []
     except IndexingError as error:
         logger.warning("search goes on without vectors: %s", error.code)
-        return None, [
-            Notice("words_only", "Results are found by their words only: the embedding model cannot be reached.")
-        ]
+        sentence = _("Results are found by their words only: the embedding model cannot be reached.")
+        return None, [Notice("words_only", sentence)]
 
 
 def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str], limit: int) -> dict[str, Any]:
@@ -174,8 +178,9 @@ def _chunks_with(caller: dict[str, Any], tokens: list[str]) -> dict[str, int]:
 def _withheld(caller: dict[str, Any], tokens: list[str]) -> list[Notice]:
     if not tokens:
         return []
+    sentence = _("“%(title)s” is being updated and will be back soon.")
     return [
-        Notice("being_updated", f"“{item['title']}” is being updated and will be back soon.", item["document_id"])
+        Notice("being_updated", sentence % {"title": item["title"]}, item["document_id"])
         for item in rows("search", "withheld", **caller, any_term=any_of(tokens))
     ]
 

@@ -96,7 +96,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = LOGOUT_REDIRECT_URL = "login"
+LOGIN_REDIRECT_URL = "search"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]

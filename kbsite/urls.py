@@ -1,8 +1,16 @@
 """Every address of the site."""
 
 from django.contrib import admin
+from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path
+from django.utils.translation import gettext_lazy as _
+from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from indexing import pages
+
+admin.site.site_header = admin.site.site_title = _("Knowledge base")
+admin.site.index_title = _("Overview")
 
 api: list[URLPattern | URLResolver] = [
     path("", include("documents.api.urls")),
@@ -13,6 +21,11 @@ api: list[URLPattern | URLResolver] = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include(api)),
     path("admin/", admin.site.urls),
+    path("", pages.search_page, name="search"),
+    path("documents/<uuid:document_id>/versions/<int:version_number>/", pages.passage_page, name="passage"),
+    path("login/", auth.LoginView.as_view(template_name="site/login.html"), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("language/", set_language, name="set_language"),
 ]
 
 handler400 = "documents.api.problems.bad_request"

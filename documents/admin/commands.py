@@ -1,0 +1,148 @@
+"""What an editor can do with a document: per command its form, its service, and what is said when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+
+from documents import publishing, uploading
+from documents.forms import (
+    CommandForm,
+    NewVersionForm,
+    PublishForm,
+    ReadersForm,
+    RestoreForm,
+    StalenessForm,
+    read_upload,
+)
+from documents.models import Document
+from documents.ports import IndexState
+from documents.querysets import User
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A page that says what will happen before it does."""
+
+    question: str
+    consequences: tuple[str, ...]
+    button: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    form: type[CommandForm]
+    run: Callable[[User, Document, Any], str]  # (actor, document, valid form) -> what to tell the editor
+    confirmation: Confirmation | None = None
+    leaves: bool = False  # the editor goes back to the list
+
+
+def _add_version(actor: User, document: Document, form: NewVersionForm) -> str:
+    upload = form.cleaned_data["file"]
+    version = uploading.add_version(
+        actor=actor,
+        document_id=document.pk,
+        revision=form.cleaned_data["revision"],
+        data=read_upload(upload),
+        file_name=upload.name,
+        title=form.cleaned_data["title"] or None,
+    )
+    return _("v%(number)d was uploaded. Readers see no change until you publish it.") % {"number": version.number}
+
+
+def _publish(actor: User, document: Document, form: PublishForm) -> str:
+    published = publishing.publish_version(
+        actor=actor,
+        document_id=document.pk,
+        revision=form.cleaned_data["revision"],
+        version_number=form.cleaned_data["version_number"],
+        readers=form.readers,
+    )
+    number = {"number": published.version_number}
+    if published.ticket.state is IndexState.SEARCHABLE:
+        return _("v%(number)d is published and searchable.") % number
+    return _("v%(number)d is published and will be searchable in a moment.") % number
+
+
+def _set_readers(actor: User, document: Document, form: ReadersForm) -> str:
+    publishing.set_readers(
+        actor=actor, document_id=document.pk, revision=form.cleaned_data["revision"], readers=form.readers or []
+    )
+    return _("The readers were changed. Whoever was removed finds nothing from now on.")
+
+
+def _restore(actor: User, document: Document, form: RestoreForm) -> str:
+    version = uploading.restore_version(
+        actor=actor,
+        document_id=document.pk,
+        revision=form.cleaned_data["revision"],
+        version_number=form.cleaned_data["version_number"],
+    )
+    numbers = {"old": version.restored_from, "number": version.number}
+    return _("v%(old)d was restored as v%(number)d. Readers see no change until you publish it.") % numbers
+
+
+def _set_staleness(actor: User, document: Document, form: StalenessForm) -> str:
+    publishing.set_staleness(
+        actor=actor,
+        document_id=document.pk,
+        revision=form.cleaned_data["revision"],
+        staleness=form.cleaned_data["staleness"],
+    )
+    return _("Saved. It holds from the next publication on.")
+
+
+def _retry(actor: User, document: Document, form: CommandForm) -> str:
+    publishing.retry_indexing(actor=actor, document_id=document.pk)
+    return _("Indexing is tried again.")
+
+
+def _withdraw(actor: User, document: Document, form: CommandForm) -> str:
+    publishing.withdraw_document(actor=actor, document_id=document.pk, revision=form.cleaned_data["revision"])
+    return _("The document is withdrawn. Readers find nothing of it until you publish a version again.")
+
+
+def _delete(actor: User, document: Document, form: CommandForm) -> str:
+    publishing.delete_document(actor=actor, document_id=document.pk, revision=form.cleaned_data["revision"])
+    return _("“%(title)s” is deleted. Nobody finds it any more.") % {"title": document.title}
+
+
+COMMANDS: dict[str, Command] = {
+    "upload": Command(NewVersionForm, _add_version),
+    "publish": Command(PublishForm, _publish),
+    "readers": Command(ReadersForm, _set_readers),
+    "restore": Command(RestoreForm, _restore),
+    "staleness": Command(StalenessForm, _set_staleness),
+    "retry": Command(CommandForm, _retry),
+    "withdraw": Command(
+        CommandForm,
+        _withdraw,
+        Confirmation(
+            noop("Withdraw “%(title)s”?"),
+            (
+                noop("Readers find nothing of it from the next search on."),
+                noop("Indexing that waits is cancelled."),
+                noop("Versions, readers and history are kept; publishing a version ends the withdrawal."),
+            ),
+            noop("Withdraw"),
+        ),
+    ),
+    "delete": Command(
+        CommandForm,
+        _delete,
+        Confirmation(
+            noop("Delete “%(title)s”?"),
+            (
+                noop("Readers find nothing of it from the next search on."),
+                noop("All versions, their files and everything made from them are removed soon afterwards."),
+                noop("This cannot be undone. If readers should only not see it for now, withdraw it instead."),
+            ),
+            noop("Delete for good"),
+        ),
+        leaves=True,
+    ),
+}

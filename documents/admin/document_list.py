@@ -1,0 +1,102 @@
+"""The list of documents, and the addresses of everything an editor does with one."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from documents.admin import document_page, upload_page
+from documents.admin.commands import COMMANDS
+from documents.admin.filters import StateFilter, TenantFilter
+from documents.admin.permissions import OverseersOnly
+from documents.admin.standing import Standing, version_words, with_standing
+from documents.models import Document
+from documents.querysets import EDITING_ROLES, tenants_where
+
+if TYPE_CHECKING:
+    DocumentModelAdmin = admin.ModelAdmin[Document]
+else:
+    DocumentModelAdmin = admin.ModelAdmin
+
+
+@admin.register(Document)
+class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
+    """Reads through `overseen_by`, writes through the services: none of Django's forms for the model is reachable."""
+
+    list_display = ["title", "tenant", "state", "versions", "what_readers_see", "updated_at"]
+    list_filter = [StateFilter, TenantFilter]
+    list_per_page = 50
+    list_select_related = ["tenant"]
+    search_fields = ["title"]
+    search_help_text = _("Search by title")
+    show_full_result_count = False
+    actions = None
+
+    class Media:
+        css = {"all": ["documents/admin.css"]}
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        one = "<uuid:document_id>"
+        return [
+            path("", wrap(self.changelist_view), name="documents_document_changelist"),
+            path("add/", wrap(self.upload), name="documents_document_add"),
+            path(f"{one}/change/", wrap(self.page), name="documents_document_change"),
+            path(f"{one}/status/", wrap(self.status), name="documents_document_status"),
+            path(f"{one}/versions/<int:number>/file/", wrap(self.original), name="documents_document_original"),
+            *(
+                path(f"{one}/{name}/", wrap(self.command), {"name": name}, name=f"documents_document_{name}")
+                for name in COMMANDS
+            ),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return with_standing(Document.objects.overseen_by(request.user))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return tenants_where(request.user, EDITING_ROLES).exists()
+
+    @admin.display(description=_("state"))
+    def state(self, document: Document) -> str:
+        return Standing.of(document).badge
+
+    @admin.display(description=_("published / searchable"))
+    def versions(self, document: Document) -> str:
+        standing = Standing.of(document)
+        return f"{version_words(standing.published)} / {version_words(standing.searchable)}"
+
+    @admin.display(description=_("what readers see"))
+    def what_readers_see(self, document: Document) -> str:
+        standing = Standing.of(document)
+        if not standing.error:
+            return standing.summary
+        return format_html('{} <span class="kb-error">{}</span>', standing.summary, standing.error)
+
+    def upload(self, request: HttpRequest) -> HttpResponseBase:
+        return upload_page.show(request, self.admin_site.each_context(request))
+
+    def page(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
+        return document_page.show(request, self._document(request, document_id), self.admin_site.each_context(request))
+
+    def status(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
+        return document_page.status(self._document(request, document_id))
+
+    def original(self, request: HttpRequest, document_id: uuid.UUID, number: int) -> HttpResponseBase:
+        return document_page.original(request, self._document(request, document_id), number)
+
+    def command(self, request: HttpRequest, document_id: uuid.UUID, name: str) -> HttpResponseBase:
+        document = self._document(request, document_id)
+        return document_page.command(request, document, name, self.admin_site.each_context(request))
+
+    def _document(self, request: HttpRequest, document_id: uuid.UUID) -> Any:
+        document = self.get_queryset(request).filter(pk=document_id).select_related("tenant").first()
+        if document is None:
+            raise Http404
+        return document

@@ -1,0 +1,55 @@
+"""Filters of the document and task lists. The choices themselves show nothing of other tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from documents.admin.standing import WORDS
+from documents.ports import IndexState
+from documents.querysets import OVERSEEING_ROLES, tenants_where
+
+
+class TenantFilter(admin.SimpleListFilter):
+    """Shown only to those who oversee several tenants."""
+
+    title = _("tenant")
+    parameter_name = "tenant"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(tenants_where(request.user, OVERSEEING_ROLES).values_list("slug", "name"))
+
+    def has_output(self) -> bool:
+        return len(self.lookup_choices) > 1
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(tenant__slug=self.value()) if self.value() else queryset
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Where documents stand. Those that are withdrawn or deleted are shown on request."""
+
+    title = _("state")
+    parameter_name = "state"
+    hidden = (IndexState.WITHDRAWN, IndexState.DELETED)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [*((state.value, gettext(word)) for state, word in WORDS.items()), ("all", gettext("All documents"))]
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        for number, choice in enumerate(super().choices(changelist)):
+            yield {**choice, "display": gettext("In use")} if number == 0 else choice
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "all":
+            return queryset
+        if self.value():
+            return queryset.filter(index_state=self.value())
+        return queryset.filter(withdrawn_at=None, deleted_at=None)

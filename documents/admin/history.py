@@ -1,0 +1,71 @@
+"""A document's past: its versions with the time each came into force, and who did what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
+
+from documents.models import AuditEvent, Document, DocumentVersion, Publication
+
+SHOWN = 20  # rows of each table; the rest on request
+
+ACTIONS = {
+    "create": noop("uploaded the document"),
+    "add_version": noop("uploaded v%(version)s"),
+    "restore": noop("restored v%(restored)s as v%(version)s"),
+    "publish": noop("published v%(version)s"),
+    "set_readers": noop("changed the readers of v%(version)s"),
+    "set_staleness": noop("chose what readers get while a new version is indexed"),
+    "withdraw": noop("withdrew the document"),
+    "delete": noop("deleted the document"),
+    "retry": noop("asked to index v%(version)s again"),
+    "cancel_indexing": noop("cancelled the indexing of v%(version)s"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    version: DocumentVersion
+    in_force_since: datetime | None  # the last time it came into force
+    is_latest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    at: datetime
+    actor: str
+    words: str
+
+
+def version_rows(document: Document, *, everything: bool) -> list[VersionRow]:
+    """The newest versions first."""
+    versions = document.versions.select_related("content", "created_by").order_by("-number")
+    shown = list(versions if everything else versions[:SHOWN])
+    published = Publication.objects.filter(document=document, published_at__isnull=False).order_by("published_at")
+    since = dict(published.values_list("version_number", "published_at"))
+    return [VersionRow(v, since.get(v.number), v.number == document.latest_version) for v in shown]
+
+
+def trail(document: Document, *, everything: bool) -> list[Entry]:
+    """What was done, newest first."""
+    events = AuditEvent.objects.filter(document_id=document.pk)
+    return [_entry(event) for event in (events if everything else events[:SHOWN])]
+
+
+def last_change(document: Document) -> str:
+    """The newest entry as a sentence; empty if there is none."""
+    event = AuditEvent.objects.filter(document_id=document.pk).first()
+    if event is None:
+        return ""
+    entry = _entry(event)
+    return gettext("Last change: %(actor)s %(action)s.") % {"actor": entry.actor, "action": entry.words}
+
+
+def _entry(event: AuditEvent) -> Entry:
+    facts: dict[str, Any] = {"version": event.version_number, "restored": event.detail.get("restored")}
+    words = ACTIONS.get(event.action)
+    return Entry(event.at, event.actor_name or gettext("the system"), gettext(words) % facts if words else event.action)

@@ -1,0 +1,176 @@
+"""Where a document stands, in words, a sign and a colour: what its list, its page and the page's polling show alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.timesince import timesince
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
+
+from documents.models import ReadRule
+from documents.ports import IndexState, search_index
+from documents.querysets import DocumentQuerySet
+
+# Each state has a sign and a word beside its colour, so that it can be told without seeing colours.
+SIGNS = {
+    IndexState.UNPUBLISHED: "○",
+    IndexState.INDEXING: "↻",
+    IndexState.SEARCHABLE: "✓",
+    IndexState.FAILED: "!",
+    IndexState.WITHDRAWN: "–",
+    IndexState.DELETED: "×",
+}
+WORDS = {
+    IndexState.UNPUBLISHED: noop("Not published"),
+    IndexState.INDEXING: noop("Indexing"),
+    IndexState.SEARCHABLE: noop("Searchable"),
+    IndexState.FAILED: noop("Failed"),
+    IndexState.WITHDRAWN: noop("Withdrawn"),
+    IndexState.DELETED: noop("Deleted"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One document as annotated by the search index."""
+
+    state: IndexState
+    requested: int | None
+    published: int | None
+    searchable: int | None
+    summary: str  # what readers see now, in one sentence
+    error: str  # what went wrong and what to do, in one sentence; empty if nothing did
+    progress: str  # what the indexing does now; empty if it does nothing
+    begun: bool  # a worker is at it
+    done: int
+    total: int
+    task_id: int | None
+
+    @classmethod
+    def of(cls, document: Any) -> Standing:
+        """`document` comes from `with_standing`."""
+        index, state = search_index(), IndexState(document.index_state)
+        done, total = document.index_progress_done or 0, document.index_progress_total or 0
+        indexing = state is IndexState.INDEXING
+        troubled = state in (IndexState.INDEXING, IndexState.FAILED)
+        error = index.describe_error(code=document.index_error_code, message=document.index_error_message)
+        if indexing and error:
+            error = gettext("The last try failed and is repeated by itself. %(error)s") % {"error": error}
+        return cls(
+            state=state,
+            requested=document.requested_version,
+            published=document.published_version,
+            searchable=document.searchable_version,
+            summary=_summary(document, state),
+            error=error if troubled else "",
+            progress=index.describe_progress(stage=document.index_stage, done=done, total=total) if indexing else "",
+            begun=bool(document.index_stage),
+            done=done,
+            total=total,
+            task_id=document.index_task_id,
+        )
+
+    @property
+    def word(self) -> str:
+        return gettext(WORDS[self.state])
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.state]
+
+    @property
+    def badge(self) -> str:
+        """The sign is hidden from screen readers, which read the word."""
+        return format_html(
+            '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
+            self.state.lower(),
+            self.sign,
+            self.word,
+        )
+
+    @property
+    def requested_words(self) -> str:
+        return version_words(self.requested)
+
+    @property
+    def published_words(self) -> str:
+        return version_words(self.published)
+
+    @property
+    def searchable_words(self) -> str:
+        return version_words(self.searchable)
+
+    @property
+    def can_cancel(self) -> bool:
+        return self.state is IndexState.INDEXING
+
+    @property
+    def can_retry(self) -> bool:
+        """After a failure, or to go on before the next try is due."""
+        waits = self.state is IndexState.INDEXING and bool(self.error) and not self.begun
+        return waits or self.state is IndexState.FAILED
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page's script puts in place: every text ready to be shown."""
+        return {
+            "state": self.state,
+            "word": self.word,
+            "sign": self.sign,
+            "summary": self.summary,
+            "error": self.error,
+            "progress": self.progress,
+            "done": self.done,
+            "total": self.total,
+            "requested": self.requested_words,
+            "published": self.published_words,
+            "searchable": self.searchable_words,
+            "publishedVersion": self.published,
+            "searchableVersion": self.searchable,
+            "canCancel": self.can_cancel,
+            "canRetry": self.can_retry,
+            "isSearchable": self.searchable is not None,
+        }
+
+
+def with_standing(documents: DocumentQuerySet) -> DocumentQuerySet:
+    """Annotate what `Standing.of` reads, in the same query."""
+    rules = ReadRule.objects.filter(document=OuterRef("pk"), version_number=OuterRef("requested_version"))
+    return search_index().annotate_state(documents).annotate(has_readers=Exists(rules))
+
+
+def version_words(number: int | None) -> str:
+    return f"v{number}" if number else "–"
+
+
+def _summary(document: Any, state: IndexState) -> str:
+    facts = {"asked": version_words(document.requested_version), "seen": version_words(document.searchable_version)}
+    if state is IndexState.UNPUBLISHED:
+        return gettext("Readers find nothing: no version has been published.")
+    if state is IndexState.WITHDRAWN:
+        return gettext("Readers find nothing until a version is published again.")
+    if state is IndexState.DELETED:
+        return gettext("Readers find nothing; the document cannot be brought back.")
+    if not document.has_readers:
+        return gettext("Nobody may read %(asked)s: choose its readers.") % facts
+    if state is IndexState.SEARCHABLE:
+        return gettext("Readers find %(seen)s, the version asked for last.") % facts
+    if document.searchable_version is None:
+        facts["ago"] = _ago(document.published_at) if document.published_at else ""
+        if facts["ago"]:
+            return gettext("%(asked)s was published %(ago)s ago; readers find nothing yet.") % facts
+        return gettext("%(asked)s is to be published; readers find nothing yet.") % facts
+    facts["ago"] = _ago(timezone.now() - timedelta(seconds=float(document.staleness_seconds or 0)))
+    if document.published_version != document.requested_version:
+        return gettext("%(asked)s was asked for %(ago)s ago and is not in force yet; readers see %(seen)s.") % facts
+    return gettext("%(asked)s was published %(ago)s ago; readers still see %(seen)s.") % facts
+
+
+def _ago(since: datetime) -> str:
+    """“3 minutes”: one unit is enough to know whether to wait."""
+    return timesince(since, depth=1)

@@ -1,0 +1,12 @@
+"""The operators' door: tasks with their history, and the text that readers find. It calls `indexing.tasks` alone."""
+
+from django.contrib import admin
+from django_q import admin as django_q_admin  # noqa: F401  (registers its models, which are taken out again at once)
+from django_q.models import Failure, OrmQ, Schedule, Success
+
+from indexing.admin import task_list
+
+# `Schedule.func` is a free dotted path: whoever may edit a schedule may run any function of the site.
+admin.site.unregister([Failure, OrmQ, Schedule, Success])
+
+__all__ = ["task_list"]

@@ -1,0 +1,124 @@
+"""The readers' door: the search page of every member, and the page behind a citation's address."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import escape, format_html
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from documents.errors import DocumentsError, NotFound
+from documents.models import Tenant
+from documents.querysets import tenants_where
+from indexing import passages
+from indexing.messages import locator_words
+from indexing.search import Answer, Hit, search
+
+LIMIT = 20  # hits on the page
+SPAN = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHit:
+    """A hit ready for the template; `snippet` is escaped, its marks are the only markup in it."""
+
+    title: str
+    path: str
+    place: str
+    snippet: str
+    version: str
+    freshness: str
+    url: str
+
+
+@never_cache
+@login_required
+@require_safe
+def search_page(request: HttpRequest) -> HttpResponse:
+    tenants = list(tenants_where(request.user).order_by("name"))
+    tenant, query = _chosen(tenants, request.GET.get("tenant", "")), request.GET.get("q", "").strip()
+    context: dict[str, Any] = {"tenants": tenants, "tenant": tenant, "query": query}
+    status = 200
+    if query and tenant is not None:
+        try:
+            answer = search(user=request.user, tenant=tenant.slug, query=query, limit=LIMIT)
+            context |= _shown(answer)
+        except DocumentsError as error:
+            context["error"], status = error.message, 404 if isinstance(error, NotFound) else 400
+    return render(request, "site/search.html", context, status=status)
+
+
+@never_cache
+@login_required
+@require_safe
+def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: int) -> HttpResponse:
+    """Tells nothing to whoever is not served the document now, not even whether it exists."""
+    span = SPAN.fullmatch(request.GET.get("span", ""))
+    try:
+        passage = passages.find(
+            user=request.user,
+            document_id=document_id,
+            version_number=version_number,
+            span=(int(span[1]), int(span[2])) if span else (0, 0),
+        )
+    except NotFound as error:
+        raise Http404(_("There is nothing at this address, or you may not see it.")) from error
+    context = {
+        "passage": passage,
+        "cited_version": version_number,
+        "path": " › ".join(passage.heading_path),
+        "place": locator_words(passage.locator) if passage.locator else "",
+        "document_id": document_id,
+    }
+    return render(request, "site/passage.html", context, status=200 if passage.is_current else 410)
+
+
+def _chosen(tenants: list[Tenant], slug: str) -> Tenant | None:
+    """The tenant asked for, else the first one of the user's."""
+    return next((tenant for tenant in tenants if tenant.slug == slug), tenants[0] if tenants else None)
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    return {
+        "hits": [_shown_hit(hit) for hit in answer.hits],
+        "notices": [notice.message for notice in answer.notices],
+        "seconds": answer.took_ms / 1000,
+    }
+
+
+def _shown_hit(hit: Hit) -> ShownHit:
+    return ShownHit(
+        title=hit.title,
+        path=" › ".join(hit.heading_path),
+        place=locator_words(hit.locator),
+        snippet=marked(hit.snippet, hit.marks),
+        version=f"v{hit.version_number}",
+        freshness=_freshness(hit.freshness),
+        url=hit.permalink,
+    )
+
+
+def _freshness(facts: dict[str, Any]) -> str:
+    """Empty where the newest published version is shown."""
+    published, searchable = facts["publishedVersion"], facts["searchableVersion"]
+    if published is None or published <= searchable:
+        return ""
+    return _("v%(published)d is published and will be shown here soon") % {"published": published}
+
+
+def marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
+    """`text` with its marks as <mark>, everything else escaped."""
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [escape(text[at:start]), format_html("<mark>{}</mark>", text[start:end])]
+        at = end
+    return mark_safe("".join([*parts, escape(text[at:])]))  # noqa: S308 (every part is escaped)

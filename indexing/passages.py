@@ -1,0 +1,119 @@
+"""A cited passage in its surroundings: the text behind a permalink, for whoever is served that version now."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from documents.errors import NotFound
+from documents.querysets import User
+from indexing import cache
+from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
+from indexing.statements import row, rows
+
+AROUND = 3  # blocks shown before and after the passage
+LONGEST = 20_000  # code points of a passage, however long a span the address names
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One block of text. `marked` is the part that was cited; for a table, `rows` are shown and marked as a whole."""
+
+    kind: BlockKind
+    before: str = ""
+    marked: str = ""
+    after: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    header_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`pieces` is empty where a newer version than the cited one is served: old text is not shown again."""
+
+    title: str
+    version_number: int  # of the version that is served
+    is_current: bool  # the cited version is the served one
+    heading_path: tuple[str, ...] = ()
+    locator: dict[str, Any] | None = None
+    pieces: tuple[Piece, ...] = ()
+
+
+def find(*, user: User, document_id: uuid.UUID, version_number: int, span: tuple[int, int]) -> Passage:
+    """The passage at `span` of a version, if `user` is served that version.
+
+    Raises `NotFound` if they are served nothing of the document, or a version older than the cited one.
+    """
+    served = row("passages", "served", document=document_id, user=user.pk)
+    if served is None or served["version_number"] < version_number:
+        raise NotFound
+    if served["version_number"] > version_number:
+        return Passage(served["title"], served["version_number"], is_current=False)
+    start, end = span[0], min(span[1], span[0] + LONGEST)
+    parsed = cache.find_parsed(
+        tenant_id=served["tenant_id"], content_digest=served["content_digest"], media_type=served["media_type"]
+    )
+    if parsed is None:  # swept, or made by another parser: the chunks themselves are still there
+        return _from_chunks(served, document_id, start, end)
+    return _from_blocks(served, parsed, start, end)
+
+
+def _from_blocks(served: dict[str, Any], parsed: ParsedDocument, start: int, end: int) -> Passage:
+    inside = [number for number, block in enumerate(parsed.blocks) if _overlaps(block.locator, start, end)]
+    first, last = (inside[0], inside[-1]) if inside else (0, -1)
+    shown = parsed.blocks[max(0, first - AROUND) : last + 1 + AROUND]
+    cited = [parsed.blocks[number] for number in inside]
+    return Passage(
+        title=served["title"],
+        version_number=served["version_number"],
+        is_current=True,
+        heading_path=cited[0].heading_path if cited else (),
+        locator=_place(cited),
+        pieces=tuple(_piece(block, start, end) for block in shown),
+    )
+
+
+def _overlaps(locator: Locator, start: int, end: int) -> bool:
+    return locator.span[0] < end and locator.span[1] > start
+
+
+def _piece(block: Block, start: int, end: int) -> Piece:
+    begin = block.locator.span[0]
+    a, b = max(0, start - begin), max(0, end - begin)
+    marked = block.text[a:b] if _overlaps(block.locator, start, end) else ""
+    if not marked:
+        a = b = len(block.text)
+    return Piece(block.kind, block.text[:a], marked, block.text[b:], block.rows, block.header_rows)
+
+
+def _place(cited: Sequence[Block]) -> dict[str, Any] | None:
+    """From the first block's place to the last one's."""
+    if not cited:
+        return None
+    first, last = cited[0].locator, cited[-1].locator
+    lines = (first.lines[0], last.lines[1]) if first.lines and last.lines else None
+    page_end = last.page_end or last.page
+    return Locator((first.span[0], last.span[1]), first.page, page_end, None, lines).to_json()
+
+
+def _from_chunks(served: dict[str, Any], document_id: uuid.UUID, start: int, end: int) -> Passage:
+    chunks = rows(
+        "passages",
+        "overlapping_chunks",
+        document=document_id,
+        pipeline=served["pipeline_id"],
+        version=served["version_number"],
+        generation=served["generation"],
+        start=start,
+        end=end,
+    )
+    return Passage(
+        title=served["title"],
+        version_number=served["version_number"],
+        is_current=True,
+        heading_path=tuple(chunks[0]["heading_path"]) if chunks else (),
+        locator=chunks[0]["locator"] if chunks else None,
+        pieces=tuple(Piece(BlockKind.PARAGRAPH, marked=chunk["text"]) for chunk in chunks),
+    )
