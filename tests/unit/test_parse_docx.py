@@ -14,6 +14,7 @@ from docx.oxml.ns import qn
 
 from documents.media_types import DOCX, UnsupportedFile, detect
 from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText, UnsupportedDocument
+from indexing.parsers import docx_package
 from indexing.parsers.docx import parse
 from indexing.parsers.docx_numbering import format_number
 from tests.unit.blocks_asserts import check, outline
@@ -171,6 +172,7 @@ def test_merged_cells_have_their_text_once() -> None:
         cell.text = str(index)
     table.cell(0, 0).merge(table.cell(0, 1)).text = "across"
     table.cell(1, 0).merge(table.cell(2, 0)).text = "down"
+    table._tbl.tr_lst[2].tc_lst[0].p_lst[0].add_r().text = "not shown by Word"
     rows = check(parse(saved(document))).blocks[0].rows
     assert rows == (("across", "", "2"), ("down", "4", "5"), ("", "7", "8"))
 
@@ -346,6 +348,12 @@ def test_declared_sizes_are_enough_to_refuse() -> None:
     content[entry + 24 : entry + 28] = (300_000_000).to_bytes(4, "little")
     with pytest.raises(DocumentTooLarge):
         parse(bytes(content))
+
+
+def test_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docx_package, "MOST_BYTES", 1000)
+    with pytest.raises(DocumentTooLarge):
+        parse(small())
 
 
 def test_protected_files() -> None:

@@ -164,13 +164,21 @@ def test_words_broken_at_the_end_of_a_line_are_joined() -> None:
     assert outline(parsed(drawn(draw))) == [("paragraph", "All employees may apply.")]
 
 
+def test_a_broken_word_goes_on_whatever_the_layout_says() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 714, "A line that is much longer than all of the others, and full")
+        canvas.drawString(72, 700, "Trans-")
+        canvas.drawString(72, 686, "Siberian")
+
+    assert outline(parsed(drawn(draw)))[-1][1].endswith("TransSiberian")
+
+
 def test_letter_spaced_chinese_is_joined_and_other_spaces_stay() -> None:
     def draw(canvas: Canvas) -> None:
         text = canvas.beginText(72, 700)
         text.setFont(CHINESE, 12, 40)
-        text.setCharSpace(14)
-        text.textLine("放假通知书")
-        text.setCharSpace(0)
+        text.textLine("放 假 通 知 书")
         text.textLine("第一章 总则")
         canvas.drawText(text)
 
@@ -291,6 +299,13 @@ def test_a_truncated_file_is_damaged_even_where_pages_could_be_shown(share: floa
     content = sample()
     with pytest.raises(DocumentCorrupt):
         parse(content[: int(len(content) * share)])
+
+
+def test_a_file_without_its_last_lines_is_damaged() -> None:
+    """PDFium would find its way without them."""
+    content = sample()
+    with pytest.raises(DocumentCorrupt):
+        parse(content[: content.rindex(b"startxref")])
 
 
 def test_garbage_between_header_and_end_mark() -> None:

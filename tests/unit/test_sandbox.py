@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import threading
@@ -116,7 +117,12 @@ def test_the_child_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("hostile")
 def test_limits_are_set_and_the_name_arrives() -> None:
-    document = run(b"limits", timeout=7.5, name="名字\nwith a line feed.txt")
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        document = run(b"limits", timeout=7.5, name="名字\nwith a line feed.txt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
     assert document.text == f"{MEMORY} 8 0"
     assert document.title == "名字 with a line feed.txt"
 

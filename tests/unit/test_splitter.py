@@ -279,7 +279,13 @@ PIECES = st.one_of(
     st.builds(Piece, st.just(H), TEXTS, level=st.integers(1, 4)),
     st.builds(Piece, st.just(T), rows=CELLS, header_rows=st.integers(0, 1)),
 )
-COUNTERS = [words, len, lambda text: len(text) + 3, lambda text: (len(text.encode()) + 2) // 3 + 4]
+COUNTERS = [
+    words,
+    len,
+    lambda text: len(text) + 3,
+    lambda text: (len(text.encode()) + 2) // 3 + 4,
+    lambda text: len(text) + len(text) // 10 + 3,  # the whole costs more than its parts
+]
 
 
 @settings(max_examples=150, deadline=None)
