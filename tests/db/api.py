@@ -43,7 +43,7 @@ class Caller:
         self.user = user
         # What a view raises must become an answer, in tests too.
         self._client = Client(raise_request_exception=False)
-        self._headers = {"Authorization": f"Bearer {create_api_key(user=user)}"} if user else {}
+        self.headers = {"Authorization": f"Bearer {create_api_key(user=user)}"} if user else {}
 
     def call(self, method: str, path: str, data: Any = None, *, raw: bytes | None = None, **headers: str) -> Answer:
         """`data` is sent as JSON, `raw` as it is (with `content_type`)."""
@@ -52,7 +52,7 @@ class Caller:
         return self._send(method, path, body, content_type, headers)
 
     def get(self, path: str, **query: Any) -> Answer:
-        response = self._client.get(_address(path), query, headers=self._headers)
+        response = self._client.get(_address(path), query, headers=self.headers)
         return _answer(response)
 
     def post(self, path: str, data: Any = None, **headers: str) -> Answer:
@@ -79,7 +79,7 @@ class Caller:
         response = self._client.post(
             _address(path),
             {"file": SimpleUploadedFile(name, data), **fields},
-            headers={**self._headers, **{name: value for name, value in headers.items() if value is not None}},
+            headers={**self.headers, **{name: value for name, value in headers.items() if value is not None}},
         )
         return _answer(response)
 
@@ -87,7 +87,7 @@ class Caller:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return _answer(
             self._client.generic(
-                method, _address(path), body, content_type=content_type, headers={**self._headers, **named}
+                method, _address(path), body, content_type=content_type, headers={**self.headers, **named}
             )
         )
 

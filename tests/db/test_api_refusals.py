@@ -73,7 +73,7 @@ def test_a_request_far_over_the_limit_is_refused_unread(editor, world, settings)
         ROOT + "documents",
         b"never looked at",
         content_type="multipart/form-data; boundary=x",
-        headers=editor._headers,
+        headers=editor.headers,
         CONTENT_LENGTH=str(10**15),
     )
     assert (response.status_code, response.json()["code"]) == (413, "file_too_large")
