@@ -14,11 +14,12 @@ from documents.querysets import EDITING_ROLES, DocumentQuerySet, User, tenants_w
 
 def editable_tenant(*, actor: User, slug: str) -> Tenant:
     """The tenant `slug`, if `actor` is an editor there. A tenant they do not belong to does not exist for them."""
-    tenant = tenants_where(actor, EDITING_ROLES).filter(slug=slug).first()
-    if tenant is not None:
-        return tenant
-    if tenants_where(actor).filter(slug=slug).exists():
-        raise NotAllowed
+    if slug.isprintable():  # else it is no text that the database could look for
+        tenant = tenants_where(actor, EDITING_ROLES).filter(slug=slug).first()
+        if tenant is not None:
+            return tenant
+        if tenants_where(actor).filter(slug=slug).exists():
+            raise NotAllowed
     raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": slug})
 
 

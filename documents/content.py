@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import unicodedata
 import uuid
 from datetime import timedelta
@@ -18,6 +19,8 @@ from django.utils.translation import gettext as _
 from documents import media_types
 from documents.errors import FileTooLarge, InvalidInput, StorageFailed, UnsupportedMediaType
 from documents.models import StoredContent, Tenant
+
+logger = logging.getLogger(__name__)
 
 MAX_NAME = 255  # characters
 
@@ -107,22 +110,33 @@ def sweep_staged(*, limit: int = 500, dry_run: bool = False) -> int:
         return orphans.count()
     swept = 0
     for row in orphans.order_by("created_at")[:limit]:
-        swept += _drop(row, state=StoredContent.State.STAGED)
+        swept += _drop(row)
     return swept
 
 
-def drop_unused(content_ids: list[int]) -> int:
-    """Remove stored bytes that no version uses any more; return how many."""
-    unused = StoredContent.objects.filter(pk__in=content_ids, versions=None)
-    return sum(_drop(row, state=StoredContent.State.CONFIRMED) for row in unused)
+def abandon(content_ids: list[int]) -> None:
+    """Give bytes whose versions are gone to the sweep, in the transaction that removed them: a crash before
+    `drop_abandoned` leaves no file that nobody knows of."""
+    StoredContent.objects.filter(pk__in=content_ids, versions=None).update(state=StoredContent.State.STAGED)
 
 
-def _drop(row: StoredContent, *, state: str) -> int:
-    """Row and file go together: the row's lock keeps a concurrent `confirm` out until the file is gone."""
+def drop_abandoned(content_ids: list[int]) -> int:
+    """Remove abandoned bytes at once; return how many."""
+    abandoned = StoredContent.objects.filter(pk__in=content_ids, state=StoredContent.State.STAGED)
+    return sum(_drop(row) for row in abandoned)
+
+
+def _drop(row: StoredContent) -> int:
+    """Row and file go together: the row's lock keeps a concurrent `confirm` out until the file is gone. Returns 0 if it is
+    in use, or if the storage refuses: the next sweep tries again."""
     with transaction.atomic():
-        locked = StoredContent.objects.select_for_update().filter(pk=row.pk, state=state).first()
+        locked = StoredContent.objects.select_for_update().filter(pk=row.pk, state=StoredContent.State.STAGED).first()
         if locked is None or locked.versions.exists():
             return 0
-        default_storage.delete(locked.key)
+        try:
+            default_storage.delete(locked.key)
+        except OSError:
+            logger.exception("stored content %s could not be removed", locked.pk)
+            return 0
         locked.delete()
     return 1

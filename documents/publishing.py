@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from documents import audit, content
 from documents.access import lock_for_change, lock_for_oversight
-from documents.errors import Conflict, NotFound, NothingPublished, VersionBehind
+from documents.errors import Conflict, InvalidInput, NotFound, NothingPublished, VersionBehind
 from documents.models import Document, DocumentVersion, Publication, ReadRule
 from documents.ports import IndexTicket, search_index
 from documents.querysets import User
@@ -45,7 +45,7 @@ def publish_version(
     requested last, and `UnknownReader`.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
-    version = _version(document, version_number or document.latest_version)
+    version = _version(document, document.latest_version if version_number is None else version_number)
     if version.number < (document.requested_version or 0):
         raise VersionBehind(requestedVersion=document.requested_version)
     rules = _settle_readers(document, version, readers)
@@ -143,8 +143,13 @@ def retry_indexing(*, actor: User, document_id: uuid.UUID) -> IndexTicket:
 
 @transaction.atomic
 def set_staleness(*, actor: User, document_id: uuid.UUID, revision: int | None, staleness: str) -> Document:
-    """Choose what readers get while a new version is indexed; holds from the next publish on."""
+    """Choose what readers get while a new version is indexed; holds from the next publish on.
+
+    Raises what `lock_for_change` raises, and `InvalidInput` for a policy that is not known.
+    """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
+    if staleness not in Document.Staleness:
+        raise InvalidInput(_("There is no such policy; nothing was changed."))
     document.staleness = Document.Staleness(staleness)
     _bump(document, "staleness")
     audit.record(document=document, actor=actor, action="set_staleness", staleness=staleness)
@@ -152,8 +157,8 @@ def set_staleness(*, actor: User, document_id: uuid.UUID, revision: int | None, 
 
 
 def promote(*, document: Document, version_number: int) -> None:
-    """Under `publish_when_ready`: the version is searchable, so it comes into force. Called by the index's finish, in its
-    transaction, with the document locked."""
+    """The version is searchable: if it waited for that (`publish_when_ready`), it comes into force. Called by the index's
+    finish, in its transaction, with the document locked."""
     if (document.published_version or 0) >= version_number:
         return
     now = timezone.now()
@@ -180,8 +185,9 @@ def purge_deleted(*, limit: int = 100, dry_run: bool = False) -> int:
             used = list(document.versions.values_list("content_id", flat=True))
             document.publications.all().delete()
             document.versions.all().delete()
+            content.abandon(used)
             Document.objects.filter(pk=document_id).update(purged_at=timezone.now(), title="(deleted)")
-        content.drop_unused(used)
+        content.drop_abandoned(used)
         purged += 1
     return purged
 

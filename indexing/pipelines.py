@@ -29,18 +29,22 @@ def default_config() -> dict[str, Any]:
     }
 
 
+def described_pipeline(*, using: str = "default") -> Pipeline | None:
+    """The pipeline that the settings describe; None before `migrate` has made it."""
+    return Pipeline.objects.using(using).filter(digest=config_digest(default_config())).first()
+
+
 def ensure_default_pipeline(*, using: str) -> Pipeline:
     """The pipeline that the settings describe, made with its vector index if it is new. For the owner's connection."""
     config = default_config()
-    digest = config_digest(config)
-    pipeline = Pipeline.objects.using(using).filter(digest=digest).first()
+    pipeline = described_pipeline(using=using)
     if pipeline is None:
         embedder = config["embedder"]
         last = Pipeline.objects.using(using).aggregate(last=Max("id"))["last"] or 0
         pipeline = Pipeline.objects.using(using).create(
             id=last + 1,
             name=f"{embedder['model']} {embedder['dimensions']}d #{last + 1}",
-            digest=digest,
+            digest=config_digest(config),
             config=config,
             dimensions=embedder["dimensions"],
         )

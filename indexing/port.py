@@ -17,7 +17,7 @@ from documents.querysets import DocumentQuerySet
 from indexing import messages, queue
 from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
-from indexing.pipelines import pipelines_to_fill
+from indexing.pipelines import described_pipeline, pipelines_to_fill
 from indexing.statements import row, rows
 from indexing.states import PipelineRole, TaskState, TaskType
 
@@ -28,7 +28,7 @@ class PostgresSearchIndex:
     """Implements `documents.ports.SearchIndex` with tables beside the documents'."""
 
     def prepare_tenant(self, *, tenant_id: int) -> None:
-        pipeline = Pipeline.objects.order_by("-id").first()
+        pipeline = described_pipeline() or Pipeline.objects.order_by("-id").first()
         if pipeline is None:
             raise Conflict(_("There is no pipeline yet. Run “manage.py migrate” first."))
         TenantPipeline.objects.create(tenant_id=tenant_id, pipeline=pipeline, role=PipelineRole.SERVING)

@@ -147,7 +147,7 @@ def finish(lease: Lease, manifest: Manifest) -> None:
         held = {"task": lease.task_id, "attempts": lease.attempts, "count": count}
         if row("sink", "switch", **lease.chunk_set, **held, digest=manifest.digest) is None:
             raise errors.Superseded
-        if document["staleness"] == Document.Staleness.PUBLISH_WHEN_READY and wanted["role"] == PipelineRole.SERVING:
+        if wanted["role"] == PipelineRole.SERVING:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
         if row("queue", "succeed", **held) is None:
             raise errors.LeaseLost

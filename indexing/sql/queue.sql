@@ -25,7 +25,8 @@ SELECT id, state, error_code FROM index_task
 
 -- name: reopen
 -- Give a dead or cancelled task a new budget; its attempts go on counting. A waiting one becomes due at once, a running one
--- forgets a wish to cancel it. No row: it has succeeded, or its document was deleted or its pipeline retired.
+-- forgets a wish to cancel it. No row: it has succeeded, or nobody wants it any more (its document deleted or withdrawn, a
+-- newer version requested, its pipeline retired).
 UPDATE index_task
    SET state = CASE WHEN state = 'RUNNING' THEN state ELSE 'PENDING' END,
        failures = CASE WHEN state IN ('DEAD', 'CANCELLED') THEN 0 ELSE failures END,
@@ -34,7 +35,10 @@ UPDATE index_task
        error_code = CASE WHEN state = 'RUNNING' THEN error_code END,
        error_message = CASE WHEN state = 'RUNNING' THEN error_message END,
        readers_requested = readers_requested OR %(has_readers)s
- WHERE id = %(task)s AND state <> 'SUCCEEDED' AND error_code IS DISTINCT FROM 'DOCUMENT_DELETED'
+ WHERE id = %(task)s AND state <> 'SUCCEEDED'
+   AND EXISTS (SELECT 1 FROM document d
+                WHERE d.id = index_task.document_id AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
+                  AND index_task.version_number >= d.requested_version)
    AND EXISTS (SELECT 1 FROM tenant_pipeline tp
                 WHERE tp.tenant_id = index_task.tenant_id AND tp.pipeline_id = index_task.pipeline_id AND tp.role <> 'RETIRED')
 RETURNING id;
@@ -119,11 +123,13 @@ RETURNING t.id, t.tenant_id, t.document_id, t.version_number, t.pipeline_id, t.t
 -- name: renew
 -- Prolong a lease. One row always: `renewed`, `busy` (our own finish holds the row: neither lost nor renewed), or `lost`.
 -- SKIP LOCKED: a renewal that waited for our finish would see the ended task and report a false loss.
+-- It leaves the holder's mark: after a clock was set back, or for a shorter lease, the new end may be the earlier one.
 WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE SKIP LOCKED),
 renewed AS (
     UPDATE index_task t
-       SET lease_until = clock_timestamp() + make_interval(secs => %(lease)s), updated_at = clock_timestamp()
+       SET lease_until = clock_timestamp() + make_interval(secs => %(lease)s), updated_at = clock_timestamp(),
+           fence_xact = pg_current_xact_id()
       FROM held
      WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
        AND held.lease_until > clock_timestamp()

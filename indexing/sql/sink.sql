@@ -3,7 +3,7 @@
 
 -- name: facts
 -- What decides whether a task is still wanted, and where its content is. No row: the version does not exist.
-SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version, d.staleness,
+SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version,
        v.title, v.file_name, v.media_type, s.sha256 AS content_digest, s.id AS content_id,
        p.digest AS pipeline_digest, p.config AS pipeline_config, p.dimensions, coalesce(tp.role, 'RETIRED') AS role,
        sp.version_number AS pointer_version, sp.generation AS pointer_generation
@@ -61,7 +61,7 @@ SELECT count(*) AS count, count(v.chunk_id) AS vectors,
 
 -- name: lock_document
 -- Lock the document for the finish and read what may have changed since the claim. No row: it does not exist.
-SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version, d.staleness
+SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version
   FROM document d WHERE d.id = %(document)s AND d.tenant_id = %(tenant)s FOR NO KEY UPDATE;
 
 -- name: still_wanted
