@@ -10,6 +10,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -30,17 +32,17 @@ STATUS: tuple[tuple[type[errors.DocumentsError], int], ...] = (  # the first tha
     (errors.Conflict, 409),
     (errors.StorageFailed, 503),
 )
-UNEXPECTED = "Something went wrong here; the request was not carried out. It has been logged."
-UNREACHABLE = "The database cannot be reached or is busy; nothing was changed. Repeat the request in a moment."
+UNEXPECTED = _("Something went wrong here; the request was not carried out. It has been logged.")
+UNREACHABLE = _("The database cannot be reached or is busy; nothing was changed. Repeat the request in a moment.")
 
 
-def problem(status: int, *, code: str, detail: str, **facts: Any) -> dict[str, Any]:
+def problem(status: int, *, code: str, detail: str | Promise, **facts: Any) -> dict[str, Any]:
     """The body of a refusal. `code` is stable and for programs, `detail` one sentence for a person."""
     return {
         "type": f"urn:kb:problem:{code}",
         "title": code.replace("_", " ").capitalize(),
         "status": status,
-        "detail": detail,
+        "detail": str(detail),
         "code": code,
         **facts,
     }
@@ -60,7 +62,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     elif isinstance(error, PermissionDenied):
         body = problem(403, code="not_allowed", detail=_sentence(errors.NotAllowed))
     elif isinstance(error, RequestDataTooBig):
-        body = problem(413, code="request_too_large", detail="The request's fields are over the size limit.")
+        body = problem(413, code="request_too_large", detail=_("The request's fields are over the size limit."))
     elif isinstance(error, SuspiciousOperation):
         body = problem(400, code="invalid", detail=_sentence(errors.InvalidInput))
     elif isinstance(error, OperationalError | InterfaceError):
@@ -77,7 +79,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler404 of the project: a problem under the API's root, Django's page elsewhere."""
     if not request.path.startswith(API_ROOT):
         return defaults.page_not_found(request, exception)
-    return _plain(problem(404, code="not_found", detail="There is nothing at this address."))
+    return _plain(problem(404, code="not_found", detail=_("There is nothing at this address.")))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
