@@ -27,8 +27,9 @@ _DECIMAL_RANK = 10
 _ENDS_LIKE_TEXT = re.compile(r"[。．；;，,、：:！!？?.…]\Z|\.{4,}|…{2}|·{4,}")  # also the dots of a table of contents
 _SENTENCE_INSIDE = re.compile(r"[。；！？]|[,;!?]\s|\.\s[A-Z][a-z]+\s[a-z]")
 
+# Word's bullets come from symbol fonts, whose characters PDF and text show in the private area U+F000.
 _LIST_ITEM = re.compile(
-    r"[-*+•◦▪●■–·\uf0b7\uf0a7]\s+\S"
+    r"[-*+•◦▪●■–·\uf000-\uf0ff]\s+\S"
     r"|\d{1,3}[.)）]\s*(?![\d\s])\S"
     r"|\d{1,3}、\S"
     r"|[（(](?:\d{1,3}|[a-zA-Z]|[ivx]{2,4}|[一二三四五六七八九十]{1,3})[）)]\s*\S"

@@ -15,6 +15,7 @@ _MARGIN = 0.09  # the same for text that counts the pages: further in, "Lesson 1
 _OUTERMOST = 4  # lines at each edge that may be furniture
 _DRIFT = 6.0  # points that the same line may move between pages
 _NUMBER = re.compile(r"\d{1,4}")
+_ROMAN = re.compile(r"[ivxl]{1,8}", re.IGNORECASE)
 
 Key = tuple[str, bool]  # text, perhaps with a number relative to the page's; at the top?
 
@@ -50,6 +51,8 @@ def _keys(line: Line, page: Page) -> list[Key]:
         for match in _NUMBER.finditer(line.text):
             relative = int(match[0]) - page.number
             texts.append(f"{line.text[: match.start()]}#{relative}{line.text[match.end() :]}")
+        if _ROMAN.fullmatch(line.text):
+            texts.append("#roman")
     return [(text, line.bottom < page.height / 2) for text in texts]
 
 

@@ -53,7 +53,7 @@ def _may_be_heading(text: str) -> bool:
 
 def _stands_out(paragraph: Paragraph, body: float, body_is_bold: bool) -> bool:
     first, text = paragraph.lines[0], paragraph.text
-    if len(paragraph.lines) > 3 or re.match(r"[•◦▪●■·\uf0b7]", text):
+    if len(paragraph.lines) > 3 or re.match(r"[•◦▪●■·\uf000-\uf0ff]", text):
         return False
     if first.size >= _LARGER * body:
         return True

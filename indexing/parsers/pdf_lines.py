@@ -56,9 +56,10 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
 
 def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:
     """Cut where PDFium has a line feed, unless the next glyph stands right beside the last one (after a footnote's
-    mark, say), and where a glyph is wholly above or below the last: at a broken word there is no line feed.
+    mark, say); where a glyph is wholly above or below the last; and at a broken word, where there is no line feed.
     """
     row: list[Glyph] = []
+    last: Region = _NOWHERE  # of the row's last glyph; a soft hyphen's own region is unreliable
     fed = False
     for glyph in glyphs:
         if glyph.text.isspace():
@@ -66,11 +67,14 @@ def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:
             if row and not fed:
                 row.append(glyph)
             continue
-        if row and (_apart(row[-1].region, glyph.region) or (fed and not _beside(row[-1].region, glyph.region))):
+        hyphen = glyph.text in _SOFT_HYPHENS
+        returns = bool(row) and row[-1].text in _SOFT_HYPHENS and glyph.region[0] < last[0]
+        away = returns or _apart(last, glyph.region) or (fed and not _beside(last, glyph.region))
+        if row and away and not hyphen:
             yield row
             row = []
         row.append(glyph)
-        fed = False
+        last, fed = (last if hyphen else glyph.region), False
     if row:
         yield row
 

@@ -228,6 +228,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
         canvas.setFont("Helvetica", 9)
         canvas.drawString(72, 810, "Company handbook")
         canvas.drawCentredString(300, 30, f"Page {canvas.getPageNumber()} of 4")
+        canvas.drawCentredString(300, 55, ["i", "ii", "iii", "iv"][canvas.getPageNumber() - 1])
 
     story: list[object] = []
     for number in range(1, 5):

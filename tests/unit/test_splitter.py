@@ -243,6 +243,13 @@ def test_a_budget_that_is_too_small() -> None:
         split(document(Piece(P, "xy")), title="", count_tokens=lambda text: 33, budget=32)
 
 
+def test_a_tokenizer_to_which_the_whole_costs_more_than_its_parts() -> None:
+    """By the parts' costs, nine paragraphs fill the budget; counted as one text they are nine tokens over."""
+    source = document(*(Piece(P, "abcdefghi") for _ in range(30)))
+    chunks = chunks_of(source, budget=100, count=lambda text: len(text) + len(text) // 10 + 3)
+    assert [chunk.text.count("abc") for chunk in chunks] == [8, 8, 8, 6]
+
+
 def test_an_unknown_strategy() -> None:
     assert list(STRATEGIES) == ["structure"]
     with pytest.raises(KeyError):
