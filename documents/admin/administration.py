@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
@@ -120,14 +121,14 @@ class ApiKeyAdmin(SuperusersOnly, ApiKeyModelAdmin):
         return f"{key.prefix}…"
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
         form, key = NewApiKeyForm(request.POST or None), None
         if request.method == "POST" and form.is_valid():
             key = keys.create_api_key(user=form.cleaned_data["user"], name=form.cleaned_data["name"])
         title = gettext("New API key")
         context = {**self.admin_site.each_context(request), "title": title, "form": form, "key": key}
-        response = TemplateResponse(request, "admin/documents/apikey/add.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return TemplateResponse(request, "admin/documents/apikey/add.html", context)
 
     @admin.action(description=_("Revoke the selected keys"))
     def revoke_keys(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponseBase | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from django.contrib import messages
@@ -69,9 +70,8 @@ def original(request: HttpRequest, document: Document, number: int) -> HttpRespo
         messages.error(request, error.message)
         return redirect(PAGE, document.pk)
     response = FileResponse(
-        iter([data]), as_attachment=True, filename=version.file_name, content_type=version.media_type
+        io.BytesIO(data), as_attachment=True, filename=version.file_name, content_type=version.media_type
     )
-    response["Content-Length"] = str(len(data))
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response
 

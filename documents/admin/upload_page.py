@@ -21,9 +21,9 @@ from documents.querysets import EDITING_ROLES, tenants_where
 def show(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
     if not tenants_where(request.user, EDITING_ROLES).exists():
         raise PermissionDenied
-    status = 200
     form = NewDocumentForm(request.POST or None, request.FILES or None, user=request.user)
-    if request.method == "POST" and form.is_valid():
+    status = 400 if form.is_bound and not form.is_valid() else 200
+    if form.is_bound and status == 200:
         upload = form.cleaned_data["file"]
         try:
             version = uploading.create_document(

@@ -1,0 +1,160 @@
+"""Index tasks in the admin: to be looked at, tried again and cancelled, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from documents.models import AuditEvent, Document
+from indexing import queue
+from indexing.errors import DocumentCorrupt
+from indexing.groups import OPERATORS
+from indexing.models import IndexTask
+from tests.db.office import Office, words
+from tests.db.staging import claim, expire, finished
+
+pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+
+LIST = "admin:indexing_indextask_changelist"
+
+
+@pytest.fixture
+def office() -> Office:
+    return Office()
+
+
+def dead(world: Any, title: str = "Travel") -> IndexTask:
+    """The task of a document that could not be read."""
+    published = world.publish(world.upload(title=title))
+    lease = claim()
+    assert lease.task_id == published.ticket.task_id
+    verdict: Any = type("Verdict", (), {"state": "DEAD", "charge": 1, "delay": None})
+    queue.fail(lease, error=DocumentCorrupt(), verdict=verdict)
+    return IndexTask.objects.get(pk=lease.task_id)
+
+
+def act(office: Office, who: str, action: str, *tasks: IndexTask) -> Any:
+    data = {"action": action, "_selected_action": [task.pk for task in tasks]}
+    return office.clients[who].post(reverse(LIST), data, follow=True)
+
+
+def states(*tasks: IndexTask) -> list[str]:
+    return [IndexTask.objects.values_list("state", flat=True).get(pk=task.pk) for task in tasks]
+
+
+def test_list_says_what_is_wrong(office: Office) -> None:
+    dead(office.world)
+    shown = words(office.get("operator", LIST))
+    for expected in ("Travel v1", "! failed", "1/5", "DOCUMENT_CORRUPT", "The file is damaged"):
+        assert expected in shown
+    assert "Travel v1" not in words(office.get("operator", LIST, error="NO_TEXT"))
+    assert "Travel v1" in words(office.get("operator", LIST, error="DOCUMENT_CORRUPT", state__exact="DEAD"))
+
+
+def test_list_takes_as_many_queries_for_many_as_for_one(office: Office) -> None:
+    office.world.publish(office.world.upload())
+    with CaptureQueriesContext(connection) as one:
+        office.get("editor", LIST)
+    for _ in range(12):
+        office.world.publish(office.world.upload())
+    with CaptureQueriesContext(connection) as many:
+        office.get("editor", LIST)
+    assert len(many) == len(one) <= 10
+
+
+def test_page_shows_everything_that_happened(office: Office) -> None:
+    office.world.publish(office.world.upload())
+    late = claim("first-worker")
+    expire(late.task_id)
+    lease = claim("second-worker")
+    queue.record_refusal(late, action="stage")
+    finished(lease)
+    shown = words(office.get("operator", "admin:indexing_indextask_change", lease.task_id))
+    for expected in ("ordered", "waiting → running", "taken over", "A late write was refused", "running → succeeded"):
+        assert expected in shown
+    assert "second-worker" in shown
+
+
+def test_one_task_is_retried_by_editors_and_operators(office: Office) -> None:
+    task = dead(office.world)
+    url = reverse("admin:indexing_indextask_retry", args=[task.pk])
+    for who in ("reader", "outsider", "other_editor"):
+        assert office.clients[who].post(url).status_code == 404
+    assert states(task) == ["DEAD"]
+    assert office.clients["operator"].get(url).status_code == 405
+    assert office.clients["operator"].post(url).status_code == 302
+    assert states(task) == ["PENDING"]
+    assert AuditEvent.objects.filter(action="retry", actor_name="olga").exists()
+
+
+def test_one_task_is_cancelled_from_the_documents_page(office: Office) -> None:
+    document = office.world.upload()
+    task = IndexTask.objects.get(pk=office.world.publish(document).ticket.task_id)
+    back = reverse("admin:documents_document_change", args=[document.pk])
+    url = reverse("admin:indexing_indextask_cancel", args=[task.pk])
+    assert office.clients["operator"].post(url, {"next": back})["Location"] == back
+    assert states(task) == ["CANCELLED"]
+    assert "Indexing was cancelled by a person" in words(office.page("operator", document))
+    again = office.clients["operator"].post(url, {"next": "https://elsewhere.example/"}, follow=True)
+    assert "has ended already" in words(again)
+    assert again.redirect_chain[-1][0] == reverse("admin:indexing_indextask_change", args=[task.pk])
+
+
+def test_bulk_retry_needs_its_own_permission(office: Office) -> None:
+    task = dead(office.world)
+    assert "Retry dead tasks" not in words(office.get("operator", LIST))
+    act(office, "operator", "retry_dead_tasks", task)
+    assert states(task) == ["DEAD"]
+    office.people["operator"].groups.add(Group.objects.get(name=OPERATORS))
+    answer = act(office, "operator", "retry_dead_tasks", task)
+    assert "1 task is tried again." in words(answer)
+    assert states(task) == ["PENDING"]
+
+
+def test_bulk_retry_counts_and_lets_no_refusal_stop_the_others(office: Office) -> None:
+    superseded, fine, waiting = dead(office.world, "Old"), dead(office.world, "Fine"), None
+    document = superseded.document
+    office.world.new_version(document, "# Two\n\nText")
+    waiting = IndexTask.objects.get(pk=office.world.publish(document).ticket.task_id)
+    IndexTask.objects.get(pk=superseded.pk)
+    answer = act(office, "superuser", "retry_dead_tasks", superseded, fine, waiting)
+    assert "1 task is tried again." in words(answer)
+    assert states(fine, waiting) == ["PENDING", "PENDING"]
+    assert states(superseded) == ["CANCELLED"]  # by the publish; not dead, so not tried again
+    assert "None of the selected tasks is dead" in words(act(office, "superuser", "retry_dead_tasks", waiting))
+
+
+def test_bulk_retry_says_why_one_was_refused(office: Office) -> None:
+    task = dead(office.world)
+    Document.objects.filter(pk=task.document_id).update(latest_version=2, requested_version=2)
+    answer = act(office, "superuser", "retry_dead_tasks", task)
+    assert "Refused for 1: This task is for a version that is no longer the requested one." in words(answer)
+
+
+def test_bulk_actions_reach_no_other_tenant(office: Office) -> None:
+    task = dead(office.other)
+    act(office, "editor", "cancel_tasks", task)
+    office.people["operator"].groups.add(Group.objects.get(name=OPERATORS))
+    act(office, "operator", "retry_dead_tasks", task)
+    assert states(task) == ["DEAD"]
+
+
+def test_bulk_cancel(office: Office) -> None:
+    waiting = IndexTask.objects.get(pk=office.world.publish(office.world.upload()).ticket.task_id)
+    finished_task = claim()
+    finished(finished_task)
+    other = IndexTask.objects.get(pk=office.world.publish(office.world.upload()).ticket.task_id)
+    answer = act(office, "operator", "cancel_tasks", waiting, other)
+    assert "1 task is cancelled." in words(answer)
+    assert "Refused for 1" in words(answer)
+    assert states(waiting, other) == ["SUCCEEDED", "CANCELLED"]
+
+
+def test_the_group_of_operators_has_the_permission() -> None:
+    permissions = Group.objects.get(name=OPERATORS).permissions.values_list("codename", flat=True)
+    assert list(permissions) == ["retry_dead_tasks"]
