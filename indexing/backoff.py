@@ -58,5 +58,6 @@ def decide(
             delay = full_jitter(failures=0, policy=policy, rng=rng)
             if error.retry_after is not None:
                 # Not all at the same moment: the jitter comes on top of what the provider asked for.
-                delay += min(error.retry_after, policy.cap)
+                # A NaN compares as nothing and counts as 0 in this order.
+                delay += min(max(0.0, error.retry_after), policy.cap)
             return Verdict(TaskState.RETRY_WAIT, 0, max(delay, 1.0))

@@ -83,7 +83,7 @@ class AccessRevoked(PermanentError):
 
 
 class EmbeddingInputRejected(PermanentError):
-    """The embedding provider refuses this document's text."""
+    """The embedding provider refuses this document's text. Tell an operator, or upload a version with other wording."""
 
     code = "EMBEDDING_INPUT_REJECTED"
 

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator
 TOKENIZER_REVISION = "cjk-bigrams-1"
 MAX_POSITION = 16383  # PostgreSQL's limit in a tsvector
 MAX_TOKEN = 100  # code points; longer runs are no words
+MAX_BYTES = 1_000_000  # of tokens and positions; PostgreSQL refuses a tsvector of 1 MiB
 
 _CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
-_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
+_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
@@ -32,9 +33,29 @@ def index_tokens(text: str) -> list[str]:
 
 def token_spans(text: str) -> list[tuple[str, int, int]]:
     """Tokens of a text with the [start, end) where each stands in `text` itself, in code points."""
-    pieces = [normalise(character) for character in text]
-    origin = [index for index, piece in enumerate(pieces) for _ in piece]
-    return [(token, origin[start], origin[end - 1] + 1) for token, start, end in _tokens("".join(pieces))]
+    pieces = [(normalise(text[begin:end]), begin, end) for begin, end in _pieces(text)]
+    places = [(begin, end) for normal, begin, end in pieces for _ in normal]
+    found = _tokens("".join(normal for normal, _, _ in pieces))
+    return [(token, places[start][0], places[end - 1][1]) for token, start, end in found]
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """[start, end) of the pieces of `text` that are normalised each by itself: a character with the marks after it."""
+    begin = 0
+    for place in range(1, len(text)):
+        if not _joins(text[begin:place], text[place]):
+            yield begin, place
+            begin = place
+    if text:
+        yield begin, len(text)
+
+
+def _joins(piece: str, character: str) -> bool:
+    if character.isascii() or "\u4e00" <= character <= "\u9fff":
+        return False  # nearly every character: these are never drawn to the one before
+    if unicodedata.combining(character):
+        return True
+    return normalise(piece + character) != normalise(piece) + normalise(character)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -65,12 +86,16 @@ def query_tokens(text: str) -> list[str]:
 
 
 def tsvector(*texts: str) -> str:
-    """The tokens of `texts` as a tsvector literal with positions, to be cast with `::tsvector`."""
+    """The tokens of `texts` as a tsvector literal with positions, to be cast with `::tsvector`. A monster of a text is
+    searchable by its beginning: what does not fit is left out."""
     positions: defaultdict[str, list[int]] = defaultdict(list)
-    position = 0
+    position = size = 0
     for text in texts:
         for token in index_tokens(text):
             position += 1
+            size += 2 if token in positions else len(token.encode()) + 5  # with its alignment and count
+            if size > MAX_BYTES:
+                break
             if len(positions[token]) < 255:
                 positions[token].append(min(position, MAX_POSITION))
     return " ".join(

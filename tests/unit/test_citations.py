@@ -1,0 +1,81 @@
+"""What a hit shows of its text."""
+
+from __future__ import annotations
+
+import uuid
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexing.citations import SNIPPET, permalink, snippet
+from indexing.lexical import normalise, query_tokens
+
+
+def marked(text: str, query: str) -> tuple[str, list[str]]:
+    shown, marks = snippet(text, tokens=set(query_tokens(query)))
+    return shown, [shown[start:end] for start, end in marks]
+
+
+def test_pairs_of_characters_make_one_mark() -> None:
+    assert marked("关于差旅标准的规定", "差旅标准") == ("关于差旅标准的规定", ["差旅标准"])
+
+
+def test_words_are_marked_as_they_are_written() -> None:
+    assert marked("The ＬＩＭＩＴ is 200 yuan; limits vary.", "limit 200")[1] == ["ＬＩＭＩＴ", "200"]
+
+
+def test_astral_characters_count_as_one() -> None:
+    shown, marks = snippet("😀😀 𠮷野家 here", tokens={"𠮷野", "野家"})
+    assert marks == ((3, 6),)
+    assert shown[3:6] == "𠮷野家"
+
+
+def test_the_window_is_where_most_different_terms_stand() -> None:
+    """Not where one of them is repeated."""
+    text = "limit limit limit limit. " + "x " * 300 + "the limit of travel is 300. " + "y " * 300
+    shown, marks = marked(text, "limit travel 300")
+    assert len(shown) == SNIPPET
+    assert {"limit", "travel", "300"} <= set(marks)
+
+
+def test_a_little_of_what_comes_before_is_shown() -> None:
+    text = "a " * 200 + "needle " + "b " * 200
+    shown, _ = snippet(text, tokens={"needle"})
+    assert 20 <= shown.index("needle") <= 40
+
+
+def test_nothing_found_shows_the_beginning() -> None:
+    text = "0123456789 " * 100
+    assert snippet(text, tokens=set()) == (text[:SNIPPET], ())
+    assert snippet("", tokens={"x"}) == ("", ())
+
+
+def test_a_hit_at_the_end_fills_the_window() -> None:
+    text = "x " * 300 + "needle"
+    shown, marks = marked(text, "needle")
+    assert (len(shown), marks) == (SNIPPET, ["needle"])
+
+
+@given(st.text(max_size=700), st.text(max_size=20))
+def test_marks_lie_in_the_snippet_apart_and_in_order(text: str, query: str) -> None:
+    tokens = set(query_tokens(query))
+    shown, marks = snippet(text, tokens=tokens)
+    assert shown in text
+    assert len(shown) == min(len(text), SNIPPET)
+    edge = -1
+    for start, end in marks:
+        assert edge < start < end <= len(shown)
+        assert any(token in normalise(shown[start:end]) for token in tokens)
+        edge = end
+
+
+@given(st.integers(0, 2000), st.sampled_from(["需要的词", "needle"]))
+def test_what_is_found_is_always_shown(before: int, needle: str) -> None:
+    text = "填充的字 " * (before // 5) + needle + " 其他内容" * 100
+    assert needle in marked(text, needle)[1]
+
+
+def test_the_address_names_version_and_place_not_the_chunk() -> None:
+    document = uuid.UUID(int=7)
+    link = permalink(document_id=document, version_number=3, span=(10, 25))
+    assert link == f"/documents/{document}/versions/3/?span=10-25"
