@@ -212,7 +212,3 @@ SELECT extract(epoch FROM least(
            (SELECT min(next_attempt_at) FROM index_task WHERE state = 'RETRY_WAIT' AND pool = %(pool)s),
            (SELECT min(lease_until) FROM index_task WHERE state = 'RUNNING' AND pool = %(pool)s))
        - clock_timestamp())::float8 AS seconds;
-
--- name: unfinished
--- How many tasks of the pool are waiting, running or due later. One row always.
-SELECT count(*) AS tasks FROM index_task WHERE pool = %(pool)s AND state IN ('PENDING', 'RUNNING', 'RETRY_WAIT');
