@@ -274,16 +274,18 @@ class AuditEvent(models.Model):
 class ApiKey(models.Model):
     """A key for the API, stored as a digest. The key itself is shown once, when it is made."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=100, blank=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys", verbose_name=_("user"))
+    name = models.CharField(_("name"), max_length=100, blank=True)
     prefix = models.CharField(max_length=12, help_text="first characters, to recognise a key by")
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the key, hexadecimal")
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True)
 
     class Meta:
         db_table = "api_key"
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
 
 
 class IdempotencyRecord(models.Model):

@@ -23,7 +23,7 @@ from indexing import passages
 from indexing.messages import locator_words
 from indexing.search import Answer, Hit, search
 
-LIMIT = 20  # hits on the page
+LIMIT = 10  # hits on the page
 SPAN = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 
 
@@ -75,7 +75,7 @@ def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: i
     context = {
         "passage": passage,
         "cited_version": version_number,
-        "path": " › ".join(passage.heading_path),
+        "path": heading_words(passage.title, passage.heading_path),
         "place": locator_words(passage.locator) if passage.locator else "",
         "document_id": document_id,
     }
@@ -98,7 +98,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
 def _shown_hit(hit: Hit) -> ShownHit:
     return ShownHit(
         title=hit.title,
-        path=" › ".join(hit.heading_path),
+        path=heading_words(hit.title, hit.heading_path),
         place=locator_words(hit.locator),
         snippet=marked(hit.snippet, hit.marks),
         version=f"v{hit.version_number}",
@@ -115,10 +115,16 @@ def _freshness(facts: dict[str, Any]) -> str:
     return _("v%(published)d is published and will be shown here soon") % {"published": published}
 
 
+def heading_words(title: str, path: tuple[str, ...]) -> str:
+    """The headings above, without a first one that only repeats the title."""
+    return " › ".join(path[1:] if path[:1] == (title,) else path)
+
+
 def marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
     """`text` with its marks as <mark>, everything else escaped."""
     parts, at = [], 0
     for start, end in marks:
         parts += [escape(text[at:start]), format_html("<mark>{}</mark>", text[start:end])]
         at = end
-    return mark_safe("".join([*parts, escape(text[at:])]))  # noqa: S308 (every part is escaped)
+    joined = "".join([*parts, escape(text[at:])])
+    return mark_safe(re.sub(r"\n{2,}", "\n", joined))  # noqa: S308 (every part is escaped)

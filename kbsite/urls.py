@@ -11,6 +11,7 @@ from indexing import pages
 
 admin.site.site_header = admin.site.site_title = _("Knowledge base")
 admin.site.index_title = _("Overview")
+admin.site.enable_nav_sidebar = False  # a bar in the header leaves the tables their width
 
 api: list[URLPattern | URLResolver] = [
     path("", include("documents.api.urls")),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +18,7 @@ from documents.admin.filters import StateFilter, TenantFilter
 from documents.admin.permissions import OverseersOnly
 from documents.admin.standing import Standing, version_words, with_standing
 from documents.models import Document
-from documents.querysets import EDITING_ROLES, tenants_where
+from documents.querysets import EDITING_ROLES, OVERSEEING_ROLES, tenants_where
 
 if TYPE_CHECKING:
     DocumentModelAdmin = admin.ModelAdmin[Document]
@@ -36,11 +36,10 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
     list_select_related = ["tenant"]
     search_fields = ["title"]
     search_help_text = _("Search by title")
+    show_facets = admin.ShowFacets.NEVER  # each would count by state once more
     show_full_result_count = False
     actions = None
-
-    class Media:
-        css = {"all": ["documents/admin.css"]}
+    change_list_template = "admin/documents/document/list.html"
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -59,6 +58,14 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return with_standing(Document.objects.overseen_by(request.user))
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Without the tenant for those who oversee a single one."""
+        several = len(tenants_where(request.user, OVERSEEING_ROLES)[:2]) > 1
+        return [column for column in self.list_display if several or column != "tenant"]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": _("Documents"), **(extra_context or {})})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return tenants_where(request.user, EDITING_ROLES).exists()

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from documents import catalog, content
 from documents.admin.commands import COMMANDS, Command
-from documents.admin.history import last_change, trail, version_rows
+from documents.admin.history import has_more, last_change, trail, version_rows
 from documents.admin.refusals import status_of
 from documents.admin.standing import Standing, with_standing
 from documents.errors import DocumentsError, NotFound, StaleRevision
@@ -49,7 +49,7 @@ def show(
         "readers": readers_of(document=document, version_number=document.requested_version or 0),
         "versions": version_rows(document, everything="all" in request.GET),
         "trail": trail(document, everything="all" in request.GET),
-        "everything": "all" in request.GET,
+        "has_more": "all" not in request.GET and has_more(document),
     }
     return TemplateResponse(request, "admin/documents/document/page.html", context, status=status)
 

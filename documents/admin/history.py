@@ -56,6 +56,11 @@ def trail(document: Document, *, everything: bool) -> list[Entry]:
     return [_entry(event) for event in (events if everything else events[:SHOWN])]
 
 
+def has_more(document: Document) -> bool:
+    """Whether the page leaves some out unless asked for everything."""
+    return document.latest_version > SHOWN or AuditEvent.objects.filter(document_id=document.pk)[SHOWN:].exists()
+
+
 def last_change(document: Document) -> str:
     """The newest entry as a sentence; empty if there is none."""
     event = AuditEvent.objects.filter(document_id=document.pk).first()

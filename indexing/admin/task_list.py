@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
+from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,7 +23,7 @@ from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import tasks
 from indexing.admin import chunk_page, task_page
 from indexing.admin.badges import task_badge
-from indexing.messages import SENTENCES, error_sentence, progress_words
+from indexing.messages import error_sentence, progress_words, state_word
 from indexing.models import IndexTask
 from indexing.states import TaskState
 
@@ -31,12 +33,26 @@ else:
     TaskModelAdmin = admin.ModelAdmin
 
 
+class TaskStateFilter(admin.SimpleListFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state.value, state_word(state)) for state in TaskState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value()) if self.value() else queryset
+
+
 class ErrorFilter(admin.SimpleListFilter):
+    """The codes that occur among the tasks that the user sees."""
+
     title = _("error")
     parameter_name = "error"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, code) for code in sorted(SENTENCES)]
+        tasks = model_admin.get_queryset(request).filter(error_code__isnull=False)
+        return [(code, code) for code in tasks.order_by("error_code").values_list("error_code", flat=True).distinct()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(error_code=self.value()) if self.value() else queryset
@@ -44,25 +60,14 @@ class ErrorFilter(admin.SimpleListFilter):
 
 @admin.register(IndexTask)
 class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
-    list_display = [
-        "__str__",
-        "what",
-        "badge",
-        "progress",
-        "attempts",
-        "charged",
-        "lease_owner",
-        "lease_until",
-        "next_attempt_at",
-        "error",
-        "updated_at",
-    ]
-    list_filter = ["state", "pool", "task_type", ErrorFilter, TenantFilter]
+    list_display = ["__str__", "what", "badge", "error", "counts", "worker", "next_attempt_at", "updated_at"]
+    list_filter = [TaskStateFilter, ErrorFilter, "pool", "task_type", TenantFilter]
     list_select_related = ["document", "tenant"]
     list_per_page = 50
     search_fields = ["document__title", "lease_owner"]
     search_help_text = _("Search by the document's title or the worker's name")
     ordering = ["-updated_at", "-id"]
+    show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
     actions = ["retry_dead_tasks", "cancel_tasks"]
 
@@ -79,6 +84,9 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[IndexTask]:
         return IndexTask.objects.filter(tenant__in=tenants_where(request.user, OVERSEEING_ROLES))
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": _("Index tasks"), **(extra_context or {})})
+
     def has_retry_dead_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("indexing.retry_dead_tasks")
 
@@ -91,22 +99,26 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
 
     @admin.display(description=_("state"), ordering="state")
     def badge(self, task: IndexTask) -> str:
-        return task_badge(task.state)
-
-    @admin.display(description=_("progress"))
-    def progress(self, task: IndexTask) -> str:
         if task.state != TaskState.RUNNING:
-            return ""
-        return progress_words(task.stage, task.progress_done, task.progress_total)
+            return task_badge(task.state)
+        progress = progress_words(task.stage, task.progress_done, task.progress_total)
+        return format_html("{}<br><small>{}</small>", task_badge(task.state), progress)
 
-    @admin.display(description=_("failures"), ordering="failures")
-    def charged(self, task: IndexTask) -> str:
-        return f"{task.failures}/{task.max_failures}"
+    @admin.display(description=_("attempts, failures"), ordering="attempts")
+    def counts(self, task: IndexTask) -> str:
+        return f"{task.attempts}, {task.failures}/{task.max_failures}"
+
+    @admin.display(description=_("worker, lease until"), ordering="lease_until")
+    def worker(self, task: IndexTask) -> str:
+        if task.lease_until is None:
+            return "–"
+        until = date_format(localtime(task.lease_until), "H:i:s")
+        return format_html("{}<br><small>{}</small>", task.lease_owner, until)
 
     @admin.display(description=_("error"), ordering="error_code")
     def error(self, task: IndexTask) -> str:
         if not task.error_code:
-            return ""
+            return "–"
         return format_html(
             "{}<br><small>{}</small>", task.error_code, error_sentence(task.error_code, task.error_message)
         )

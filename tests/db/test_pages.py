@@ -110,10 +110,9 @@ class TestSearch:
         assert "not a member of any tenant" in words(office.get("outsider", "search"))
         assert "Nothing found" not in words(office.get("outsider", "search", q="x", tenant=office.world.tenant.slug))
 
-    @pytest.mark.parametrize("query", ["\0", "\ud83d", "'; --", "a" * 5000, "%s %(x)s"])
+    @pytest.mark.parametrize("query", ["%00", "%ED%A0%BD", "';%20--", "a" * 5000, "%25s%20%25(x)s"])
     def test_takes_any_text(self, office: Office, query: str) -> None:
-        url = reverse("search") + "?q=" + re.sub("[^a-z]", lambda m: "%{:02X}".format(ord(m[0]) % 256), query)
-        assert office.clients["reader"].get(url).status_code in (200, 400)
+        assert office.clients["reader"].get(f"{reverse('search')}?q={query}").status_code in (200, 400)
 
 
 class TestPassage:
