@@ -157,10 +157,12 @@ class Ending:
         giving = threading.Thread(target=lambda: given_back.append(self._give_back()), daemon=True)
         giving.start()
         giving.join(LAST_WORDS)  # the database may not answer; then the lease runs out
-        self._before(given_back[0] if given_back else None)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)  # the main thread may be in native code and hear nothing
+        try:
+            self._before(given_back[0] if given_back else None)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:  # nobody may read the output any more
+            os._exit(0)  # not sys.exit: the main thread may be in native code and hear nothing
 
     def _give_back(self) -> int | None:
         lease = self._worker.current
