@@ -8,6 +8,7 @@ from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from indexing import pages
+from kbsite import health
 
 admin.site.site_header = admin.site.site_title = _("Knowledge base")
 admin.site.index_title = _("Overview")
@@ -27,6 +28,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("login/", auth.LoginView.as_view(template_name="site/login.html"), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("language/", set_language, name="set_language"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
 ]
 
 handler400 = "documents.api.problems.bad_request"
