@@ -22,6 +22,7 @@ DATA_DIR = Path(env.str("KB_DATA_DIR", default=str(BASE_DIR / ".data"))).resolve
 INSTALLED_APPS = [
     "documents",
     "indexing",
+    "kbsite.demo",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -121,6 +122,7 @@ FILE_UPLOAD_PERMISSIONS = 0o600
 
 # Behind TLS everything is strict; the demo speaks plain HTTP on localhost.
 SECURE_SSL_REDIRECT: bool = env.bool("KB_SSL_REDIRECT", default=not DEBUG)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked by machines inside, which speak plain HTTP
 SECURE_HSTS_SECONDS: int = env.int("KB_HSTS_SECONDS", default=0 if DEBUG else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not DEBUG
 SECURE_HSTS_PRELOAD = not DEBUG
