@@ -1,0 +1,45 @@
+# make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format clean
+SHELL := /bin/sh
+ARGS ?=
+VENV := .venv
+PY := $(VENV)/bin/python
+
+help: ## what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+
+demo: $(VENV)/runtime .env ## start everything with sample documents (ARGS="--port 8123", "--reset", "--exit --format json")
+	@$(PY) manage.py demo $(ARGS)
+
+test: $(VENV)/development .env ## linters, types, migrations, deployment checks, and the whole test suite
+	@$(MAKE) --no-print-directory lint
+	@echo "== tests" && $(PY) -m pytest $(ARGS)
+
+lint: $(VENV)/development ## linters and checks alone
+	@echo "== ruff" && $(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check -q .
+	@echo "== mypy" && $(VENV)/bin/mypy
+	@echo "== django" && $(PY) -m tests.checks
+
+format: $(VENV)/development ## format the code
+	@$(VENV)/bin/ruff check --fix -q . ; $(VENV)/bin/ruff format .
+
+clean: ## remove the environment and all data of the demo and the tests
+	@test ! -e .data/postgres/postmaster.pid || $(PY) -c "from pathlib import Path; from kbsite import embedded_postgres as e; e.stop(Path('.data').resolve())"
+	rm -rf $(VENV) .data static-root
+
+.env: .env.example
+	@test -e .env || { cat .env.example; echo "KB_SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(50))')"; } > .env
+	@touch .env
+
+# The stamps hold a checksum of what was installed: git changes the times of files without changing them.
+$(VENV)/runtime: requirements.txt constraints.txt | $(VENV)/bin/python
+	@sh .ci/install $(PY) requirements.txt $@
+	@touch $@
+
+$(VENV)/development: requirements.txt requirements-dev.txt constraints.txt | $(VENV)/bin/python
+	@sh .ci/install $(PY) requirements-dev.txt $@
+	@touch $@ $(VENV)/runtime
+
+$(VENV)/bin/python:
+	@sh .ci/python $(VENV)
