@@ -178,7 +178,7 @@ def _chunks_with(caller: dict[str, Any], tokens: list[str]) -> dict[str, int]:
 def _withheld(caller: dict[str, Any], tokens: list[str]) -> list[Notice]:
     if not tokens:
         return []
-    sentence = _("“%(title)s” is being updated and will be back soon.")
+    sentence = _("“%(title)s” is not shown until its new version is searchable.")
     return [
         Notice("being_updated", sentence % {"title": item["title"]}, item["document_id"])
         for item in rows("search", "withheld", **caller, any_term=any_of(tokens))

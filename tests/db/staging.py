@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from django.db import connection
@@ -53,20 +53,22 @@ def vector_of(text: str, dimensions: int) -> str:
     return literal(np.random.default_rng(seed).normal(size=dimensions).astype(np.float32))
 
 
-def stage(lease: Lease, texts: Sequence[str]) -> Manifest:
+def stage(lease: Lease, texts: Sequence[str], *, vector: Callable[[str, int], str] = vector_of) -> Manifest:
     """Store one chunk a text for the lease's version."""
     pipeline = Pipeline.objects.get(pk=lease.pipeline_id)
     manifest = Manifest.of(chunks_of(texts), lease=lease, pipeline_digest=pipeline.digest)
-    vectors = {item.embedded_digest: vector_of(item.chunk.text, pipeline.dimensions) for item in manifest.chunks}
+    vectors = {item.embedded_digest: vector(item.chunk.text, pipeline.dimensions) for item in manifest.chunks}
     for start in range(0, len(manifest.chunks), sink.STAGE_BATCH):
         part = manifest.chunks[start : start + sink.STAGE_BATCH]
         sink.stage(lease, part, vectors=vectors, dimensions=pipeline.dimensions)
     return manifest
 
 
-def finished(lease: Lease, texts: Sequence[str] = ("one", "two")) -> Manifest:
+def finished(
+    lease: Lease, texts: Sequence[str] = ("one", "two"), *, vector: Callable[[str, int], str] = vector_of
+) -> Manifest:
     """Stage and switch: readers are served these chunks afterwards."""
-    manifest = stage(lease, texts)
+    manifest = stage(lease, texts, vector=vector)
     sink.finish(lease, manifest)
     return manifest
 
