@@ -7,6 +7,6 @@ from django_q.models import Failure, OrmQ, Schedule, Success
 from indexing.admin import task_list
 
 # `Schedule.func` is a free dotted path: whoever may edit a schedule may run any function of the site.
-admin.site.unregister([Failure, OrmQ, Schedule, Success])
+admin.site.unregister([model for model in (Failure, OrmQ, Schedule, Success) if admin.site.is_registered(model)])
 
 __all__ = ["task_list"]
