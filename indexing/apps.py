@@ -21,4 +21,6 @@ class IndexingConfig(AppConfig):
     verbose_name = _("Indexing")
 
     def ready(self) -> None:
+        from indexing import checks  # noqa: F401  (checks register themselves)
+
         post_migrate.connect(after_migrate, sender=self)
