@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, OperationalError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
@@ -19,8 +19,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
     global _migrated
     try:
         connection = connections["default"]
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        connection.ensure_connection()
+        if not connection.is_usable():
+            connection.close()
+            raise OperationalError("the connection is broken")
         if not _migrated:
             executor = MigrationExecutor(connection)
             if executor.migration_plan(executor.loader.graph.leaf_nodes()):

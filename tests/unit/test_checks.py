@@ -36,8 +36,8 @@ def test_the_embedded_server_is_refused_in_production(settings) -> None:
     assert [error.id for error in documents_checks.database_is_configured()] == ["documents.E002"]
 
 
-def test_one_role_for_everything_is_warned_about(settings) -> None:
+def test_one_role_for_everything_is_warned_about(settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.EMBEDDED_POSTGRES = False
     user = settings.DATABASES["owner"]["USER"]
-    settings.DATABASES = {**settings.DATABASES, "default": {**settings.DATABASES["default"], "USER": user}}
+    monkeypatch.setitem(settings.DATABASES["default"], "USER", user)
     assert [error.id for error in documents_checks.own_database_in_production()] == ["documents.W001"]
