@@ -30,14 +30,16 @@ class Child:
         *,
         environment: Mapping[str, str] | None = None,
         log: Path | None = None,
+        keep_output: bool = False,
         may_end: bool = False,
     ) -> None:
-        """`log`: where its output is appended; without one, standard output is kept in `output` and the errors are shared
-        with this process. `may_end`: exit status 0 means that it has done its work, not that it is to be started again."""
+        """`log`: a file that its output is appended to; without one, it writes where this process does.
+        `keep_output`: its standard output, a few lines, is kept in `output` instead.
+        `may_end`: exit status 0 means that it has done its work, not that it is to be started again."""
         self.name, self.log, self.output = name, log, ""
         self.done = False  # ended as it should, or given up
         self.failures = 0  # ends that nobody asked for
-        self._arguments, self._may_end = arguments, may_end
+        self._arguments, self._keep_output, self._may_end = arguments, keep_output, may_end
         self._environment = {**os.environ, **(environment or {}), PARENT: str(os.getpid())}
         self._process: subprocess.Popen[str] | None = None
         self._started_at = self._due_at = 0.0  # monotonic seconds
@@ -57,8 +59,8 @@ class Child:
                 self._arguments,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
-                stdout=log or subprocess.PIPE,
-                stderr=subprocess.STDOUT if log else None,
+                stdout=subprocess.PIPE if self._keep_output else log,
+                stderr=log,
                 text=True,
                 start_new_session=True,
             )

@@ -181,7 +181,8 @@ def _child(name: str, options: dict[str, Any]) -> Child:
         arguments.append("--drain")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, cores // options["processes"]))
-    return Child(name, arguments, environment={"OMP_NUM_THREADS": threads}, may_end=options["drain"])
+    environment = {"OMP_NUM_THREADS": threads}
+    return Child(name, arguments, environment=environment, keep_output=True, may_end=options["drain"])
 
 
 def _seconds(given: float | None, option: str, default: float, setting: str) -> float:
