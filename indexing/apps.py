@@ -18,7 +18,7 @@ def after_migrate(*, using: str, **_: Any) -> None:
 
 class IndexingConfig(AppConfig):
     name = "indexing"
-    verbose_name = _("Indexing")
+    verbose_name = _("Search index")
 
     def ready(self) -> None:
         from indexing import checks  # noqa: F401  (checks register themselves)

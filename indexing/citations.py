@@ -8,13 +8,16 @@ from collections.abc import Collection
 from indexing.lexical import token_spans
 
 SNIPPET = 240  # code points
+LONGEST_STEP = 16  # code points that a snippet gives up to begin or end between words
 
 
 def snippet(text: str, *, tokens: Collection[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The part of `text` where most different `tokens` stand, and where they stand in it ([start, end), code points)."""
+    """The part of `text` where most different `tokens` stand, between words where it can be, and where they stand in it
+    ([start, end), code points)."""
     found = [(start, end, token) for token, start, end in token_spans(text) if token in tokens]
     start = _best_window(found, len(text))
     end = min(len(text), start + SNIPPET)
+    start, end = _word_begin(text, start), _word_end(text, end)
     marks = _merged([(a - start, b - start) for a, b, _ in found if a >= start and b <= end])
     return text[start:end], marks
 
@@ -22,6 +25,20 @@ def snippet(text: str, *, tokens: Collection[str]) -> tuple[str, tuple[tuple[int
 def permalink(*, document_id: uuid.UUID, version_number: int, span: tuple[int, int]) -> str:
     """Version and span in its extracted text: both stay when chunks are made anew."""
     return f"/documents/{document_id}/versions/{version_number}/?span={span[0]}-{span[1]}"
+
+
+def _word_begin(text: str, at: int) -> int:
+    """The next place after white space, if `at` is inside a word of a script that has spaces."""
+    if at == 0 or text[at - 1].isspace():
+        return at
+    return next((place + 1 for place in range(at, min(at + LONGEST_STEP, len(text))) if text[place].isspace()), at)
+
+
+def _word_end(text: str, at: int) -> int:
+    """The last place before white space, likewise."""
+    if at == len(text) or text[at].isspace():
+        return at
+    return next((place for place in range(at - 1, max(0, at - LONGEST_STEP), -1) if text[place].isspace()), at)
 
 
 def _best_window(found: list[tuple[int, int, str]], length: int) -> int:

@@ -159,7 +159,7 @@ def _summary(document: Any, state: IndexState) -> str:
     if not document.has_readers:
         return gettext("Nobody may read %(asked)s: choose its readers.") % facts
     if state is IndexState.SEARCHABLE:
-        return gettext("Readers find %(seen)s, the version asked for last.") % facts
+        return gettext("Readers see %(seen)s, the version in force.") % facts
     if document.searchable_version is None:
         facts["ago"] = _ago(document.published_at) if document.published_at else ""
         if facts["ago"]:

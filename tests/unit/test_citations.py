@@ -7,7 +7,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexing.citations import SNIPPET, permalink, snippet
+from indexing.citations import LONGEST_STEP, SNIPPET, permalink, snippet
 from indexing.lexical import normalise, query_tokens
 
 
@@ -34,7 +34,7 @@ def test_the_window_is_where_most_different_terms_stand() -> None:
     """Not where one of them is repeated."""
     text = "limit limit limit limit. " + "x " * 300 + "the limit of travel is 300. " + "y " * 300
     shown, marks = marked(text, "limit travel 300")
-    assert len(shown) == SNIPPET
+    assert SNIPPET - 2 * LONGEST_STEP <= len(shown) <= SNIPPET
     assert {"limit", "travel", "300"} <= set(marks)
 
 
@@ -46,8 +46,16 @@ def test_a_little_of_what_comes_before_is_shown() -> None:
 
 def test_nothing_found_shows_the_beginning() -> None:
     text = "0123456789 " * 100
-    assert snippet(text, tokens=set()) == (text[:SNIPPET], ())
+    assert snippet(text, tokens=set()) == (text[: SNIPPET - 10], ())
     assert snippet("", tokens={"x"}) == ("", ())
+
+
+def test_a_snippet_begins_and_ends_between_words() -> None:
+    text = "wordwordword " * 40 + "needle " + "wordwordword " * 40
+    shown, _ = snippet(text, tokens={"needle"})
+    assert set(shown.split()) == {"wordwordword", "needle"}
+    chinese = "没有空格的文字" * 100
+    assert len(snippet(chinese, tokens=set())[0]) == SNIPPET
 
 
 def test_a_hit_at_the_end_fills_the_window() -> None:
@@ -61,7 +69,7 @@ def test_marks_lie_in_the_snippet_apart_and_in_order(text: str, query: str) -> N
     tokens = set(query_tokens(query))
     shown, marks = snippet(text, tokens=tokens)
     assert shown in text
-    assert len(shown) == min(len(text), SNIPPET)
+    assert min(len(text), SNIPPET - 2 * LONGEST_STEP) <= len(shown) <= SNIPPET
     edge = -1
     for start, end in marks:
         assert edge < start < end <= len(shown)
