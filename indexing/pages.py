@@ -91,6 +91,8 @@ def _shown(answer: Answer) -> dict[str, Any]:
     return {
         "hits": [_shown_hit(hit) for hit in answer.hits],
         "notices": [notice.message for notice in answer.notices],
+        # There is always something nearest in meaning; a reader should know when that is all there is.
+        "nearest_only": bool(answer.hits) and not any(hit.marks for hit in answer.hits),
         "seconds": answer.took_ms / 1000,
     }
 

@@ -87,6 +87,11 @@ class TestSearch:
         answers.append(Answer((), "p", 1.0))
         assert "Nothing found" in words(office.get("reader", "search", q="zzz"))
 
+    def test_says_when_only_the_meaning_is_near(self, office: Office, answers: list[Any]) -> None:
+        answers += [Answer((hit(marks=()),), "p", 1.0), Answer((hit(), hit(marks=())), "p", 1.0)]
+        assert "comes closest in meaning" in words(office.get("reader", "search", q="zzz"))
+        assert "comes closest in meaning" not in words(office.get("reader", "search", q="costs"))
+
     def test_says_why_a_query_is_refused(self, office: Office, answers: list[Any]) -> None:
         answers.append(InvalidInput("The query is longer than 1,000 characters."))
         answer = office.get("reader", "search", q="x" * 1001)
