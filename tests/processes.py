@@ -79,7 +79,8 @@ def end(process: subprocess.Popen[str]) -> None:
     """Kill a process that still runs, and release its pipes."""
     if process.poll() is None:
         process.kill()
-    process.communicate(timeout=30)
+    if process.stdout is not None and not process.stdout.closed:
+        process.communicate(timeout=30)
 
 
 def children_of(pid: int) -> list[int]:
