@@ -1,4 +1,4 @@
-"""The life of a task as a graph. That the database knows the same moves is shown in tests/db/test_guards.py."""
+"""The life of a task as a graph. That the database knows the same moves is shown in tests/db/test_guards_tasks.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,75 @@
+"""Short ways to bring a document somewhere and to see where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+
+from documents import publishing
+from documents.models import Document
+from documents.ports import search_index
+from indexing import cache, queue
+from indexing.backoff import Verdict
+from indexing.errors import EmbeddingTimeout
+from indexing.identity import text_digest
+from indexing.lease import Lease
+from indexing.models import IndexTask
+from indexing.search import search
+from indexing.states import TaskState
+from tests.db.staging import claim, finished, vector_of
+from tests.factories import World
+
+
+def shown(document: Document) -> tuple[str, int | None]:
+    (found,) = search_index().annotate_state(Document.objects.filter(pk=document.pk))
+    return found.index_state, found.searchable_version
+
+
+def task(document: Document, version: int) -> IndexTask:
+    return IndexTask.objects.get(document=document, version_number=version)
+
+
+def fresh(document: Document) -> Document:
+    return Document.objects.get(pk=document.pk)
+
+
+def finish(texts: tuple[str, ...] = ("the limit",)) -> None:
+    finished(claim(), texts)
+
+
+def found(world: World, user: User | None = None, word: str = "limit") -> list[int]:
+    hits = search(user=user or world.editor, tenant=world.tenant.slug, query=word).hits
+    return sorted(hit.version_number for hit in hits)
+
+
+def kill(lease: Lease) -> None:
+    """The attempt ends for good."""
+    queue.fail(lease, error=EmbeddingTimeout(), verdict=Verdict(TaskState.DEAD, 1))
+
+
+def second_version(world: World, document: Document, *, staleness: str = "serve_previous", **publish: Any) -> None:
+    """Version 1 is served, version 2 is asked for."""
+    world.publish(document)
+    finish()
+    publishing.set_staleness(actor=world.editor, document_id=document.pk, revision=None, staleness=staleness)
+    world.new_version(document, "second")
+    world.publish(document, **publish)
+
+
+def files() -> set[str]:
+    root = Path(django_settings.MEDIA_ROOT)
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+def keep_caches(world: World, text: str, document: Document) -> None:
+    """What an attempt at this document leaves in the caches."""
+    from indexing.blocks import ParsedDocument
+
+    version = document.versions.get(number=1)
+    parsed = ParsedDocument(media_type=version.media_type, text=text, blocks=())
+    key = {"content_digest": version.content.sha256, "media_type": version.media_type}
+    cache.keep_parsed(parsed, tenant_id=world.tenant.pk, **key)
+    cache.keep_vectors(tenant_id=world.tenant.pk, fingerprint="f", vectors={text_digest(text): vector_of(text, 384)})
