@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -99,6 +99,16 @@ def children_of(pid: int) -> list[int]:
         waiting = [child for parent in waiting for child in parents.get(parent, [])]
         found += waiting
     return found
+
+
+def running(pids: Iterable[int]) -> list[int]:
+    """Those of `pids` that have not ended."""
+    alive = []
+    for pid in pids:
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                alive.append(pid)
+    return alive
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 30.0, what: str = "the condition") -> None:

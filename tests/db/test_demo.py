@@ -20,7 +20,7 @@ import pytest
 
 from kbsite.demo import samples
 from tests.environment import ROOT
-from tests.processes import children_of, end, spawn, wait_until
+from tests.processes import children_of, end, running, spawn, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -146,17 +146,6 @@ def test_a_killed_demo_leaves_no_process(folder: Path, first: dict[str, Any], po
         process.wait(SECONDS)
         wait_until(lambda: not running(started), seconds=40, what="the end of the children")
     assert_nothing_runs(folder, started)
-
-
-def running(pids: list[int]) -> list[int]:
-    alive = []
-    for pid in pids:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                alive.append(pid)
-        except OSError:
-            continue
-    return alive
 
 
 def assert_nothing_runs(folder: Path, started: list[int]) -> None:

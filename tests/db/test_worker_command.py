@@ -18,7 +18,7 @@ from indexing import pipelines
 from indexing.models import IndexTask, PointerLog
 from tests.concurrency.leases import expire
 from tests.factories import World, make_world
-from tests.processes import child_environment, children_of, end, spawn_worker, wait_until, worker
+from tests.processes import child_environment, children_of, end, running, spawn_worker, wait_until, worker
 from tests.provider_stub import ProviderStub
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
@@ -200,7 +200,7 @@ def test_processes_are_replaced_and_stopped(world: World, env: dict[str, str], g
         left = children_of(process.pid)
         process.terminate()
         assert json.loads(ended(process))["SUCCEEDED"] == 1
-    assert not [pid for pid in left if is_running(pid)]
+    assert not running(left)
 
 
 def test_processes_end_with_a_killed_parent(world: World, env: dict[str, str], gate: Gate) -> None:
@@ -210,18 +210,10 @@ def test_processes_end_with_a_killed_parent(world: World, env: dict[str, str], g
         assert gate.reached.wait(SECONDS)
         children = children_of(process.pid)
         process.kill()
-        wait_until(lambda: not [pid for pid in children if is_running(pid)], what="the end of the children")
+        wait_until(lambda: not running(children), what="the end of the children")
     finally:
         end(process)
     assert IndexTask.objects.get().state == "PENDING"
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import OperationalError, connections
 
 from indexing.shutdown import on_signals
 from indexing.supervisor import Supervisor
@@ -58,6 +58,15 @@ class Command(BaseCommand):
                     f"The database of DATABASE_URL has a user “{error}” that the demo did not make. Give it a database of "
                     "its own, or unset DATABASE_URL."
                 ) from None
+            except PermissionError as error:
+                raise CommandError(
+                    f"{error.filename} cannot be written to. Set KB_DATA_DIR to another folder."
+                ) from error
+            except Exception as error:
+                if self.stop.is_set() and not isinstance(error, CommandError):
+                    # Ctrl-C reaches the programs that make the database too, and their end is no fault.
+                    raise CommandError(STOPPED) from error
+                raise
 
     def _run(self, options: dict[str, Any]) -> None:
         if options["reset"]:
@@ -79,7 +88,10 @@ class Command(BaseCommand):
 
     def _prepare_database(self) -> None:
         self.progress.say("starting PostgreSQL" if settings.EMBEDDED_POSTGRES else "connecting to PostgreSQL")
-        connections["owner"].ensure_connection()
+        try:
+            connections["owner"].ensure_connection()
+        except OperationalError as error:
+            raise CommandError(f"The database cannot be reached: {str(error).strip()}") from error
         self.progress.say("bringing the database up to date")
         call_command("migrate", interactive=False, verbosity=0, database="owner")
 
