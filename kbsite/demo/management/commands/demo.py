@@ -77,6 +77,8 @@ class Command(BaseCommand):
             )
         self.folder.prepare()
         self._prepare_database()
+        if self.stop.is_set():
+            raise CommandError(STOPPED)
         try:
             if options["exit"]:
                 self._publish_and_exit(options)
