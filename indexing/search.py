@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 MAX_QUERY = 1000  # characters
 MAX_LIMIT = 50  # hits
 DEPTH = 100  # chunks that each leg brings to the fusion
+SAMPLE = 300  # chunks that tell common words from rare ones until the terms are counted
 CALLER = ("user", "tenant", "pipeline")  # the parameters that say what may be found
 
 # The walk through the HNSW index goes on until enough permitted chunks are found. Sorting is discouraged so that the planner
@@ -124,8 +125,16 @@ def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notic
 def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str], limit: int) -> dict[str, Any]:
     """The values that the one statement is run with. `matches` is no parameter of it, but how many chunks its words stand
     in, at most (None while nothing is counted)."""
-    chunks_with = _chunks_with(caller, tokens)
-    weights = weigh(tokens, chunks_with=chunks_with)
+    terms = ["", *tokens]
+    counted = _by_term(
+        rows("search", "term_weights", tenant=caller["tenant"], pipeline=caller["pipeline"], terms=terms)
+    )
+    is_counted = counted.get("", 0) > 0
+    if is_counted:
+        weights = weigh(tokens, chunks_with=counted)
+    else:
+        sampled = _by_term(rows("search", "sample_terms", **caller, terms=terms, size=SAMPLE))
+        weights = weigh(tokens, chunks_with=sampled)
     return {
         **caller,
         "vector": vector,
@@ -136,7 +145,7 @@ def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str],
         "lexical_weight": settings.KB_SEARCH_LEXICAL_WEIGHT,
         "depth": DEPTH,
         "limit": limit,
-        "matches": sum(chunks_with.get(token, 0) for token in weights) if chunks_with else None,
+        "matches": sum(counted.get(token, 0) for token in weights) if is_counted else None,
     }
 
 
@@ -170,8 +179,7 @@ def statement(pipeline: Pipeline, *, near: str, words: str) -> str:
     return text.replace("{type}", operators.removesuffix("_cosine_ops"))
 
 
-def _chunks_with(caller: dict[str, Any], tokens: list[str]) -> dict[str, int]:
-    found = rows("search", "term_weights", tenant=caller["tenant"], pipeline=caller["pipeline"], terms=["", *tokens])
+def _by_term(found: list[dict[str, Any]]) -> dict[str, int]:
     return {item["term"]: item["chunks"] for item in found}
 
 

@@ -13,6 +13,19 @@ SELECT coalesce(sum(chunk_count), 0) AS chunks
 SELECT term, chunks FROM term_statistic
  WHERE tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s AND term = ANY(%(terms)s::text[]);
 
+-- name: sample_terms
+-- The same over a few chunks that the caller is served, for a tenant whose terms were not counted yet. One row at least.
+WITH sample AS MATERIALIZED (
+    SELECT c.terms
+      FROM served_version s
+      JOIN chunk c ON c.document_id = s.document_id AND c.pipeline_id = s.pipeline_id
+                  AND c.version_number = s.version_number AND c.generation = s.generation
+     WHERE s.user_id = %(user)s AND s.tenant_id = %(tenant)s AND s.pipeline_id = %(pipeline)s LIMIT %(size)s)
+SELECT '' AS term, count(*) AS chunks FROM sample
+UNION ALL
+SELECT word.lexeme, count(*) FROM sample, unnest(sample.terms) AS word
+ WHERE word.lexeme = ANY(%(terms)s::text[]) GROUP BY word.lexeme;
+
 -- name: find_exact_leg
 -- Every served chunk by its true distance. The bare column is no indexed expression, so this never becomes an HNSW scan.
 SELECT v.chunk_id, v.embedding <=> %(vector)s::vector AS distance

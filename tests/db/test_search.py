@@ -376,6 +376,29 @@ def test_rare_words_weigh_more_once_they_are_counted(world: World, provider: Pro
     assert ask(world, "the allowance").hits[0].snippet == "allowance"
 
 
+def test_before_they_are_counted_a_sample_tells_rare_words_from_common_ones(
+    world: World, provider: ProviderStub
+) -> None:
+    """Else the common words of the first questions drown the telling one. Counted while empty is not counted."""
+    provider.api_key = "another"
+    for _ in range(2):
+        publish(world, ["is the in the report is", *["in the other is"] * 8, "allowance"])
+        assert ask(world, "what is the allowance in").hits[0].snippet == "allowance"
+        call_command("refresh_term_statistics")
+        world = make_world()
+
+
+def test_a_sample_is_of_what_the_asker_may_read(world: World) -> None:
+    world.member("ann")
+    publish(world, ["secret"] * 5, readers=(Reader("user", "ann"),))
+    publish(world, ["open", "word"])
+    caller = {"user": world.editor.pk, "tenant": world.tenant.pk, "pipeline": world.tenant.pipelines.get().pipeline_id}
+    values = parameters(caller, vector=None, tokens=["secret", "absent", "open"], limit=10)
+    weights = dict(zip(values["terms"], values["weights"], strict=True))
+    assert weights["'secret'"] == weights["'absent'"] > weights["'open'"]
+    assert values["matches"] is None
+
+
 def test_terms_are_counted_as_they_are_served(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     other = make_world()
     document, gone = publish(world, ["apple pie", "apple"]), publish(world, ["apple"])
