@@ -22,7 +22,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
         assert connections["default"].settings_dict["NAME"].startswith("test_")
     yield
     with django_db_blocker.unblock():
-        connections["default"].close()  # the mirror is nobody's to close, and would keep the database from being dropped
+        # The mirror is nobody's to close, and would keep the database from being dropped.
+        connections["default"].close()
         teardown_databases(made, verbosity=0)
 
 

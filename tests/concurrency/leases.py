@@ -44,7 +44,8 @@ def expire(task_id: int) -> None:
 def make_due(task_id: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE index_task SET next_attempt_at = clock_timestamp() WHERE id = %s AND state = 'RETRY_WAIT'", [task_id]
+            "UPDATE index_task SET next_attempt_at = clock_timestamp() WHERE id = %s AND state = 'RETRY_WAIT'",
+            [task_id],
         )
         assert cursor.rowcount == 1
 

@@ -86,9 +86,11 @@ def late_writes_are_refused(old: Lease) -> None:
         "fail": lambda: queue.fail(old, error=errors.EmbeddingTimeout(), verdict=Verdict(TaskState.RETRY_WAIT, 1, 1.0)),
     }
     for name, write in attempts.items():
-        with pytest.raises(errors.LeaseLost):
+        try:
             write()
-            pytest.fail(f"{name} was accepted")
+        except errors.LeaseLost:
+            continue
+        pytest.fail(f"{name} was accepted")
     assert queue.renew(old, lease_seconds=60) == "lost"
 
 
@@ -121,7 +123,9 @@ def test_with_the_token_removed_the_old_holder_gets_in(world: World, without: Ca
         late_writes_are_refused(old)
 
 
-def test_with_the_token_removed_from_renew_the_old_holder_prolongs_a_foreign_lease(world: World, without: Callable) -> None:
+def test_with_the_token_removed_from_renew_the_old_holder_prolongs_a_foreign_lease(
+    world: World, without: Callable
+) -> None:
     old, _ = taken_over(world)
     with without("queue", "renew", "AND held.attempts = %(attempts)s"):
         assert queue.renew(old, lease_seconds=60) == "renewed"
@@ -168,9 +172,7 @@ def test_a_lease_that_runs_out_while_its_write_waits_is_refused(world: World) ->
 def test_without_lock_first_a_dead_lease_is_accepted(world: World, without: Callable) -> None:
     """The plain form, check and write in one, tests the time before it waits for the lock and not again after."""
     world.publish(world.upload())
-    with without(
-        "queue", "fence", "FOR NO KEY UPDATE)", ")", triggers="index_task.index_task_guard"
-    ):
+    with without("queue", "fence", "FOR NO KEY UPDATE)", ")", triggers="index_task.index_task_guard"):
         assert wait_out_a_lock(claim()) is None
 
 
@@ -203,7 +205,9 @@ def test_every_move_and_every_refusal_is_on_record(world: World) -> None:
     expire(task_id)
     assert run_worker("second") == "SUCCEEDED"
     queue.record_refusal(old, action="finish")
-    events = TaskEvent.objects.filter(task_id=task_id).values_list("kind", "from_state", "to_state", "attempts", "worker")
+    events = TaskEvent.objects.filter(task_id=task_id).values_list(
+        "kind", "from_state", "to_state", "attempts", "worker"
+    )
     assert list(events) == [
         ("move", None, "PENDING", 0, None),
         ("move", "PENDING", "RUNNING", 1, "first"),
@@ -217,7 +221,7 @@ def test_every_move_and_every_refusal_is_on_record(world: World) -> None:
 def test_a_cancelled_attempt_leaves_the_cache_usable(world: World) -> None:
     """Two workers that cache the same texts in opposite order do not wait for each other in a circle."""
     digests = [f"{number:064x}" for number in range(200)]
-    vectors = {digest: "[1,2]" for digest in digests}
+    vectors = dict.fromkeys(digests, "[1,2]")
     with Session() as one, Session() as two:
         one.begin()
         one.run(lambda: cache.keep_vectors(tenant_id=world.tenant.pk, fingerprint="f", vectors=vectors))

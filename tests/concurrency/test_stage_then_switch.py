@@ -291,9 +291,7 @@ def test_two_editors_publish_at_once_one_is_told(stub_world: World) -> None:
 
     def publish() -> str:
         try:
-            publishing.publish_version(
-                actor=stub_world.editor, document_id=document.pk, revision=revision, readers=[]
-            )
+            publishing.publish_version(actor=stub_world.editor, document_id=document.pk, revision=revision, readers=[])
         except StaleRevision as error:
             return f"stale, now {error.facts['currentRevision']}"
         return "published"

@@ -27,7 +27,8 @@ WHOLE = [
 # PostgreSQL types of the parameters, by name: a parameter means the same in every statement.
 TYPES = {
     "bigint": "tenant task actor user count content",
-    "int": "version pipeline generation attempts max_failures priority done total depth limit cap dimensions charge start end size",
+    "int": "version pipeline generation attempts max_failures priority done total depth limit cap dimensions charge start "
+    "end size",
     "uuid": "document",
     "uuid[]": "keep",
     "float8": "lease delay vector_weight lexical_weight",
