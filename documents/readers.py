@@ -1,7 +1,8 @@
 """READ rules of a version: who is meant, who is allowed, and what changes at once.
 
 A reader of the version that is served is among that version's own readers *and* among the readers of the version that was
-asked for last. So taking somebody off works with the next query, and somebody added sees the new text, never the old.
+asked for last. So taking somebody off works with the next query, and somebody added sees the new text as soon as it is
+searchable; older text only if they were among that version's own readers and are put back.
 """
 
 from __future__ import annotations

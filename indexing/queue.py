@@ -69,8 +69,11 @@ def enqueue(
     return found["id"], state
 
 
-def reopen(*, task_id: int, has_readers: bool = False) -> bool:
-    """Try a dead, cancelled or waiting task again with a new budget; False if it cannot be."""
+def reopen(*, task_id: int, has_readers: bool | None = None) -> bool:
+    """Try a dead, cancelled or waiting task again with a new budget; False if it cannot be.
+
+    `has_readers`: whether a publish names readers; None if nobody decided about them.
+    """
     wake_workers()
     return row("queue", "reopen", task=task_id, has_readers=has_readers) is not None
 

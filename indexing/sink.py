@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,12 @@ from documents.locks import hold_tenant
 from documents.models import Document
 from documents.publishing import promote
 from indexing import errors, lexical, queue
+from indexing.backoff import Verdict
 from indexing.blocks import Chunk
 from indexing.identity import chunk_id, manifest_digest, text_digest
 from indexing.lease import Lease
 from indexing.statements import row, rows
-from indexing.states import PipelineRole
+from indexing.states import PipelineRole, TaskState
 
 STAGE_BATCH = 200  # chunks written in one fenced transaction
 
@@ -123,6 +124,44 @@ def verify(lease: Lease, manifest: Manifest) -> None:
     assert stored is not None, "an aggregate always returns a row"
     if (stored["count"], stored["vectors"], stored["digest"]) != (len(manifest.chunks),) * 2 + (manifest.digest,):
         raise errors.VerificationFailed(f"{stored['count']} of {len(manifest.chunks)} chunks are stored.")
+
+
+def end(lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.IndexingError], Verdict]) -> Verdict:
+    """Record how an attempt ended, or give the task back if what ended it is no longer so; return the verdict.
+
+    Between the moment when a worker saw a wish (cancel, withdraw, readers taken off) and this one, an editor may have
+    published again, was told that the version is being indexed, and must not find it cancelled. And a wish to cancel that
+    came during an attempt that failed for another reason still holds. So wishes are read again here, under the same locks
+    that the editors' commands take. Raises `LeaseLost`.
+    """
+    with transaction.atomic():
+        hold_tenant(lease.tenant_id)
+        document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
+        queue.fence(lease)
+        wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
+        assert document is not None, "a deleted document leaves its row"
+        assert wanted is not None, "the fence holds the row"
+        try:
+            refuse_unwanted({**document, **wanted}, version_number=lease.version_number)
+        except errors.CancelledError as reason:
+            error = reason
+        else:
+            if _no_longer_so(error, wanted):
+                queue.release(lease)
+                return Verdict(TaskState.PENDING, charge=0)
+        verdict = decide(error)
+        queue.fail(lease, error=error, verdict=verdict)
+        return verdict
+
+
+def _no_longer_so(error: errors.IndexingError, wanted: dict[str, Any]) -> bool:
+    """Whether a reason that depends on people's wishes has gone, given that nothing speaks against the task now.
+
+    `Superseded` never goes: requested version and pointer only grow.
+    """
+    if isinstance(error, errors.AccessRevoked):
+        return bool(wanted["has_readers"]) or not wanted["readers_requested"]
+    return isinstance(error, errors.CancelledError) and not isinstance(error, errors.Superseded)
 
 
 def finish(lease: Lease, manifest: Manifest) -> None:

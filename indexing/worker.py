@@ -13,19 +13,20 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import psycopg
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
-from indexing import queue
+from indexing import queue, sink
 from indexing.attempt import Attempt
 from indexing.backoff import Policy, decide
-from indexing.errors import CancelledError, IndexingError, LeaseLost
+from indexing.errors import IndexingError, LeaseLost
 from indexing.heartbeat import Heartbeat
 from indexing.lease import Lease
 from indexing.statements import retrying
-from indexing.states import Pool
+from indexing.states import Pool, TaskState
 
 logger = logging.getLogger(__name__)
 
@@ -170,27 +171,29 @@ class Worker:
             logger.info("task %s: given back", lease.task_id)
             return Result.LOST_LEASE
         except IndexingError as error:
-            self._end(lease, error)
-            return None if isinstance(error, CancelledError) and not begun else Result.FAILED
+            state = self._end(lease, error)
+            # Cancelled before any work, or wanted again after all: no round for whoever counts, the loop goes on.
+            return None if state is TaskState.PENDING or (state is TaskState.CANCELLED and not begun) else Result.FAILED
         logger.info("task %s: succeeded", lease.task_id)
         return Result.SUCCEEDED
 
-    def _end(self, lease: Lease, error: IndexingError) -> None:
+    def _end(self, lease: Lease, error: IndexingError) -> TaskState:
         policy = Policy(
             base=settings.KB_BACKOFF_BASE_SECONDS,
             cap=settings.KB_BACKOFF_CAP_SECONDS,
             longest_wait=settings.KB_MAX_WAIT_SECONDS,
         )
-        verdict = decide(
-            error,
+        judge = partial(
+            decide,
             failures=lease.failures,
             max_failures=lease.max_failures,
             waited=lease.waited,
             policy=policy,
             rng=self._random,
         )
-        retrying(lambda: queue.fail(lease, error=error, verdict=verdict))
+        verdict = retrying(lambda: sink.end(lease, error, decide=judge))
         logger.warning("task %s: %s, now %s: %s", lease.task_id, error.code, verdict.state, error)
+        return verdict.state
 
     def _sleep_seconds(self) -> float:
         """Until the next poll, or sooner if something becomes due by the clock before."""

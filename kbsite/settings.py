@@ -89,6 +89,15 @@ for _database in DATABASES.values():
         keepalives_interval=10,
         keepalives_count=3,
     )
+# A process that freezes or loses its network in the middle of a transaction keeps its locks: an editor's delete would wait
+# for it. The server ends such a transaction, and a wait for a lock is bounded. Migrations may take longer, so not the owner.
+KB_IDLE_TRANSACTION_SECONDS: float = env.float("KB_IDLE_TRANSACTION_SECONDS", default=10.0)
+KB_LOCK_WAIT_SECONDS: float = env.float("KB_LOCK_WAIT_SECONDS", default=30.0)
+DATABASES["default"]["OPTIONS"].setdefault(
+    "options",
+    f"-c idle_in_transaction_session_timeout={int(KB_IDLE_TRANSACTION_SECONDS * 1000)}"
+    f" -c lock_timeout={int(KB_LOCK_WAIT_SECONDS * 1000)}",
+)
 # Tests create one database as the owner and reach it through both roles.
 DATABASES["default"]["TEST"] = {"MIRROR": "owner"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

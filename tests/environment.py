@@ -15,6 +15,9 @@ os.environ.update(
     KB_SSL_REDIRECT="false",
     KB_ALLOWED_HOSTS="localhost,127.0.0.1,testserver",
     KB_LOG_LEVEL="WARNING",
+    # Tests hold transactions open on purpose; those that are about frozen processes set it for their own.
+    KB_IDLE_TRANSACTION_SECONDS="120",
+    KB_LOCK_WAIT_SECONDS="60",
     # A server of its own: tests never touch the data of a demo that may be running.
     KB_DATA_DIR=os.environ.get("KB_TEST_DATA_DIR", str(ROOT / ".data" / "tests")),
 )

@@ -26,7 +26,7 @@ SELECT id, state, error_code FROM index_task
 -- name: reopen
 -- Give a dead or cancelled task a new budget; its attempts go on counting. A waiting one becomes due at once, a running one
 -- forgets a wish to cancel it. No row: it has succeeded, or nobody wants it any more (its document deleted or withdrawn, a
--- newer version requested, its pipeline retired).
+-- newer version requested, its pipeline retired). `has_readers` is null for a retry, which decides nothing about readers.
 UPDATE index_task
    SET state = CASE WHEN state = 'RUNNING' THEN state ELSE 'PENDING' END,
        failures = CASE WHEN state IN ('DEAD', 'CANCELLED') THEN 0 ELSE failures END,
@@ -34,7 +34,7 @@ UPDATE index_task
        waiting_since = clock_timestamp(), updated_at = clock_timestamp(),
        error_code = CASE WHEN state = 'RUNNING' THEN error_code END,
        error_message = CASE WHEN state = 'RUNNING' THEN error_message END,
-       readers_requested = readers_requested OR %(has_readers)s
+       readers_requested = coalesce(%(has_readers)s::boolean, readers_requested)
  WHERE id = %(task)s AND state <> 'SUCCEEDED'
    AND EXISTS (SELECT 1 FROM document d
                 WHERE d.id = index_task.document_id AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL

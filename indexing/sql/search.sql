@@ -102,11 +102,16 @@ SELECT c.chunk_id, c.document_id, c.version_number, c.ordinal, v.title, c.headin
 -- name: withheld
 -- Documents that the caller may read and that would have matched, but whose served version is withheld until the new one is
 -- searchable. No row: none.
-SELECT d.id AS document_id, d.title
+-- The title is that of the version in force (the document's own may be a draft's), and text that was withdrawn is not
+-- looked into: whether it would have matched is an answer too.
+SELECT d.id AS document_id, v.title
   FROM search_pointer p
   JOIN document d ON d.id = p.document_id
+  JOIN document_version v ON v.document_id = d.id AND v.number = d.published_version
  WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
    AND p.version_number < d.serve_from_version AND d.staleness = 'withhold'
+   AND EXISTS (SELECT 1 FROM publication pu
+                WHERE pu.document_id = d.id AND pu.version_number = p.version_number AND pu.withdrawn_at IS NULL)
    AND EXISTS (SELECT 1 FROM document_reader r
                 WHERE r.document_id = d.id AND r.version_number = p.version_number AND r.user_id = %(user)s)
    AND EXISTS (SELECT 1 FROM document_reader r
