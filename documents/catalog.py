@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 from django.utils.translation import gettext as _
 
-from documents.errors import InvalidInput, NotAllowed, NotFound
+from documents.errors import NotAllowed, NotFound
 from documents.models import Document, DocumentReader, DocumentVersion, Tenant
+from documents.paging import page_of
 from documents.ports import IndexState, search_index
 from documents.querysets import OVERSEEING_ROLES, DocumentQuerySet, User, tenants_where
-
-MAX_PAGE = 100  # documents
+from documents.readers import Reader, readers_of
 
 
 def document_with_state(*, actor: User, document_id: uuid.UUID) -> Document:
@@ -37,11 +34,33 @@ def list_documents(
     """
     documents = with_state(actor=actor).filter(tenant=_tenant_of(actor, tenant))
     documents = documents.filter(Q(index_state=state)) if state else documents.alive()
-    if cursor:
-        at, last = _position(cursor)
-        documents = documents.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
-    page = list(documents.order_by("-created_at", "-pk")[: limit + 1])
-    return page[:limit], _cursor(page[limit - 1]) if len(page) > limit else ""
+    return page_of(documents, limit=limit, cursor=cursor)
+
+
+def overseen_document(*, actor: User, document_id: uuid.UUID) -> Document:
+    """A document of a tenant where `actor` is an editor or operator. Raises `NotFound`, and `NotAllowed` for a reader."""
+    document = Document.objects.overseen_by(actor).filter(pk=document_id).first()
+    if document is None:
+        if Document.objects.readable_by(actor).filter(pk=document_id).exists():
+            raise NotAllowed
+        raise NotFound
+    return document
+
+
+def overseen_tenant(*, actor: User, slug: str) -> Tenant:
+    """A tenant where `actor` is an editor or operator. Raises `NotFound`, and `NotAllowed` for another member."""
+    tenant = _tenant_of(actor, slug)
+    if not tenants_where(actor, OVERSEEING_ROLES).filter(pk=tenant.pk).exists():
+        raise NotAllowed
+    return tenant
+
+
+def readers_shown(*, actor: User, document: Document) -> list[Reader] | None:
+    """The readers of the version asked for last. None before the first publish, and for those who only read: whom else a
+    document is for is its editors' and operators' to know."""
+    if document.requested_version is None or not Document.objects.overseen_by(actor).filter(pk=document.pk).exists():
+        return None
+    return readers_of(document=document, version_number=document.requested_version)
 
 
 def versions_of(*, actor: User, document_id: uuid.UUID) -> QuerySet[DocumentVersion]:
@@ -49,10 +68,7 @@ def versions_of(*, actor: User, document_id: uuid.UUID) -> QuerySet[DocumentVers
 
     Raises `NotFound`, and `NotAllowed` for a reader: drafts and old versions are not theirs to see.
     """
-    if not Document.objects.overseen_by(actor).filter(pk=document_id).exists():
-        if Document.objects.readable_by(actor).filter(pk=document_id).exists():
-            raise NotAllowed
-        raise NotFound
+    overseen_document(actor=actor, document_id=document_id)
     return DocumentVersion.objects.filter(document=document_id).select_related("content", "created_by")
 
 
@@ -93,18 +109,3 @@ def _tenant_of(actor: User, slug: str) -> Tenant:
         if tenant := tenants.filter(slug=slug).first():
             return tenant
     raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": slug})
-
-
-def _cursor(document: Document) -> str:
-    return base64.urlsafe_b64encode(f"{document.created_at.isoformat()} {document.pk}".encode()).decode()
-
-
-def _position(cursor: str) -> tuple[datetime, uuid.UUID]:
-    try:
-        at, _space, last = base64.b64decode(cursor, altchars=b"-_", validate=True).decode().partition(" ")
-        moment = datetime.fromisoformat(at)
-        if moment.tzinfo is None:
-            raise ValueError
-        return moment, uuid.UUID(last)
-    except (binascii.Error, ValueError):
-        raise InvalidInput(_("The cursor is not one that this list gave out. Begin without one.")) from None

@@ -63,6 +63,12 @@ class UnknownReader(InvalidInput):
     code = "unknown_reader"
 
 
+class ReadersRequired(InvalidInput):
+    """Say who may read it, as nothing was published before: a list of readers, where [] means nobody. Nothing was changed."""
+
+    code = "readers_required"
+
+
 class Conflict(DocumentsError):
     """The document is in another state than the request supposes; nothing was changed."""
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from documents import audit, content
 from documents.access import lock_for_change, lock_for_oversight
-from documents.errors import Conflict, InvalidInput, NotFound, NothingPublished, VersionBehind
+from documents.errors import Conflict, InvalidInput, NotFound, NothingPublished, ReadersRequired, VersionBehind
 from documents.models import Document, DocumentVersion, Publication, ReadRule
 from documents.ports import IndexTicket, search_index
 from documents.querysets import User
@@ -39,10 +39,10 @@ def publish_version(
 ) -> Published:
     """Bring a version (the latest, if not named) into force for `readers`, and order its indexing in the same transaction.
 
-    `readers`: None keeps those of the version published before (nobody, if there is none); an empty list means nobody.
+    `readers`: None keeps those of the version published before; an empty list means nobody.
     Publishing the same version again is allowed: it returns the same order, reopened if it was dead or cancelled.
     Raises what `lock_for_change` raises, `NotFound` for an unknown version, `VersionBehind` for one older than the one
-    requested last, and `UnknownReader`.
+    requested last, `ReadersRequired` if `readers` is None and no version was published before, and `UnknownReader`.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
     version = _version(document, document.latest_version if version_number is None else version_number)
@@ -137,7 +137,13 @@ def retry_indexing(*, actor: User, document_id: uuid.UUID) -> IndexTicket:
     if document.withdrawn_at is not None:
         raise Conflict(_("The document is withdrawn. Publish it again to index it."))
     ticket = search_index().retry(document=document)
-    audit.record(document=document, actor=actor, action="retry", version_number=document.requested_version)
+    audit.record(
+        document=document,
+        actor=actor,
+        action="retry",
+        version_number=document.requested_version,
+        task=ticket.task_id,
+    )
     return ticket
 
 
@@ -207,7 +213,9 @@ def _settle_readers(
         rules = resolve(tenant_id=document.tenant_id, readers=readers)
         replace_rules(version=version, rules=rules)
         return rules
-    if document.requested_version is None or document.requested_version == version.number:
+    if document.requested_version is None:
+        raise ReadersRequired
+    if document.requested_version == version.number:
         return list(version.read_rules.all())
     return copy_rules(document=document, from_number=document.requested_version, to=version)
 

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from documents import audit, publishing
+from documents import audit, catalog, publishing
 from documents.access import lock_for_oversight
 from documents.errors import Conflict, NotFound
 from documents.models import Document
+from documents.paging import page_of
 from documents.ports import search_index
 from documents.querysets import User
 from indexing import queue
 from indexing.models import IndexTask
+from indexing.states import TaskState
+
+
+def list_tasks(
+    *,
+    actor: User,
+    tenant: str,
+    state: TaskState | None = None,
+    document_id: uuid.UUID | None = None,
+    limit: int = 50,
+    cursor: str = "",
+) -> tuple[Sequence[IndexTask], str]:
+    """One page of a tenant's tasks, newest first, and the cursor of the next page (empty after the last).
+
+    Raises what `overseen_tenant` raises, and `InvalidInput` for a cursor that is none.
+    """
+    found = IndexTask.objects.filter(tenant=catalog.overseen_tenant(actor=actor, slug=tenant)).select_related(
+        "pipeline"
+    )
+    if state is not None:
+        found = found.filter(state=state)
+    if document_id is not None:
+        found = found.filter(document=document_id)
+    return page_of(found, limit=limit, cursor=cursor)
 
 
 def visible_task(*, actor: User, task_id: int) -> IndexTask:

@@ -2,11 +2,12 @@
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.translation import gettext_lazy as _
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
+from documents.api import problems
 from indexing import pages
 from kbsite import health
 
@@ -22,6 +23,8 @@ api: list[URLPattern | URLResolver] = [
 ]
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include(api)),
+    # Not those two without their slash: Django sends them on.
+    re_path(r"^api/(?!v1/(?:schema|docs)$)", problems.no_such_address),
     path("admin/", admin.site.urls),
     path("", pages.search_page, name="search"),
     path("documents/<uuid:document_id>/versions/<int:version_number>/", pages.passage_page, name="passage"),
@@ -33,5 +36,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 
 handler400 = "documents.api.problems.bad_request"
-handler404 = "documents.api.problems.page_not_found"
 handler500 = "documents.api.problems.server_error"

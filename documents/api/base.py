@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,6 +27,22 @@ class ApiView(APIView):
         # What is searchable, and for whom, changes by itself: an answer is true when it is given.
         response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+class RequestSerializer(serializers.Serializer[Any]):
+    """What a caller sends. A field that is not known is refused: a misspelt one must not be taken for one left out."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
+        if unknown:
+            raise serializers.ValidationError(
+                {name: _("There is no such field; nothing was changed.") for name in unknown}
+            )
+        return super().to_internal_value(data)
+
+
+class NoFields(RequestSerializer):
+    """The body of a call that takes none."""
 
 
 def valid(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views import defaults
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -75,15 +76,14 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     return Response(body, status=body["status"], headers=headers, content_type=MEDIA_TYPE)
 
 
-def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler404 of the project: a problem under the API's root, Django's page elsewhere."""
-    if not request.path.startswith(API_ROOT):
-        return defaults.page_not_found(request, exception)
+@csrf_exempt
+def no_such_address(request: HttpRequest) -> HttpResponse:
+    """For every address under the API's root that is none: handler404 is not asked while debugging."""
     return _plain(problem(404, code="not_found", detail=_("There is nothing at this address.")))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400, likewise."""
+    """handler400 of the project: a problem under the API's root, Django's page elsewhere."""
     if not request.path.startswith(API_ROOT):
         return defaults.bad_request(request, exception)
     return _plain(problem(400, code="invalid", detail=_sentence(errors.InvalidInput)))

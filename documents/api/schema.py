@@ -58,8 +58,13 @@ IDEMPOTENCY = {
 
 
 def describe_every_call(result: dict[str, Any], **_generator: Any) -> dict[str, Any]:
-    """A postprocessing hook: every call may answer with a problem, and every POST takes an Idempotency-Key."""
-    result["components"]["schemas"]["Problem"] = PROBLEM
+    """A postprocessing hook: every call may answer with a problem, every POST takes an Idempotency-Key, and no request has
+    other fields than those described."""
+    schemas = result["components"]["schemas"]
+    for name, schema in schemas.items():
+        if name.endswith("Request"):
+            schema["additionalProperties"] = False
+    schemas["Problem"] = PROBLEM
     for path in result["paths"].values():
         for method, operation in path.items():
             operation["responses"]["default"] = REFUSAL

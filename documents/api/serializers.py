@@ -7,8 +7,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from documents.catalog import MAX_PAGE
+from documents.api.base import RequestSerializer
 from documents.models import Document, DocumentVersion, ReadRule
+from documents.paging import MAX_PAGE
 from documents.ports import IndexState, search_index
 from documents.readers import Reader
 
@@ -28,11 +29,11 @@ def counter(**options: Any) -> serializers.IntegerField:
     return serializers.IntegerField(min_value=1, max_value=MAX_COUNTER, **options)
 
 
-class RevisedSerializer(serializers.Serializer[Any]):
+class RevisedSerializer(RequestSerializer):
     revision = counter(required=False, help_text="The document's revision in view; or send it as If-Match.")
 
 
-class NewDocumentSerializer(serializers.Serializer[Any]):
+class NewDocumentSerializer(RequestSerializer):
     # An empty file is the service's to refuse: its sentence says what to do. The same goes for titles.
     file = serializers.FileField(allow_empty_file=True)
     title = serializers.CharField(allow_blank=True)
@@ -44,7 +45,7 @@ class NewVersionSerializer(RevisedSerializer):
     title = serializers.CharField(allow_blank=True, required=False, help_text="Keeps the old title if omitted.")
 
 
-class ReaderSerializer(serializers.Serializer[Any]):
+class ReaderSerializer(RequestSerializer):
     type = serializers.ChoiceField(choices=[kind.value for kind in ReadRule.Kind])
     name = serializers.CharField(
         max_length=150, required=False, help_text="User name or group name; not for everyone.", trim_whitespace=False
@@ -64,7 +65,7 @@ def readers_field(**options: Any) -> serializers.ListField:
 
 class PublishSerializer(RevisedSerializer):
     versionNumber = counter(required=False, help_text="The latest version if omitted.")
-    readers = readers_field(required=False, help_text="Omitted: as before. Empty: nobody.")
+    readers = readers_field(required=False, help_text="Omitted: as before, if it was published before. Empty: nobody.")
 
 
 class ReadersSerializer(RevisedSerializer):
@@ -75,11 +76,14 @@ class RestoreSerializer(RevisedSerializer):
     versionNumber = counter(help_text="The version to bring back as a new one.")
 
 
-class DocumentQuerySerializer(serializers.Serializer[Any]):
+class PageQuerySerializer(RequestSerializer):
     tenant = serializers.CharField(max_length=50, help_text="The tenant's short name.")
-    state = StateField(required=False, help_text="Only documents in this state; deleted ones are listed only so.")
     limit = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=50)
     cursor = serializers.CharField(max_length=200, default="", allow_blank=True, help_text="`nextCursor` of a page.")
+
+
+class DocumentQuerySerializer(PageQuerySerializer):
+    state = StateField(required=False, help_text="Only documents in this state; deleted ones are listed only so.")
 
 
 class VersionCreatedSerializer(serializers.Serializer[DocumentVersion]):
@@ -115,6 +119,18 @@ class DocumentSerializer(serializers.Serializer[Document]):
     def get_errorMessage(self, document: Any) -> str | None:
         sentence = search_index().describe_error(code=document.index_error_code, message=document.index_error_message)
         return sentence or None
+
+
+class DocumentDetailSerializer(DocumentSerializer):
+    readers = ReaderSerializer(
+        many=True, allow_null=True, help_text="For editors and operators, once a version is published; null otherwise."
+    )
+
+
+class CurrentReadersSerializer(serializers.Serializer[Any]):
+    versionNumber = counter(allow_null=True, help_text="The version asked for last; null before the first publish.")
+    revision = counter()
+    readers = ReaderSerializer(many=True, help_text="Empty: nobody.")
 
 
 class DocumentPageSerializer(serializers.Serializer[Any]):

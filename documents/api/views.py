@@ -15,14 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from documents import catalog, content, publishing, uploading
-from documents.api.base import ApiView, answer, valid
+from documents.api.base import ApiView, NoFields, answer, valid
 from documents.api.idempotency import idempotent
 from documents.api.parsing import optional_revision_of, revision_of
 from documents.api.schema import IF_MATCH
 from documents.api.serializers import (
+    CurrentReadersSerializer,
+    DocumentDetailSerializer,
     DocumentPageSerializer,
     DocumentQuerySerializer,
-    DocumentSerializer,
     NewDocumentSerializer,
     NewVersionSerializer,
     PublishedSerializer,
@@ -96,12 +97,13 @@ class DocumentsView(ApiView):
 
 
 class DocumentView(ApiView):
-    @extend_schema(summary="What is published and what is searchable", responses=DocumentSerializer)
+    @extend_schema(summary="What is published and what is searchable", responses=DocumentDetailSerializer)
     def get(self, request: Request, document_id: uuid.UUID) -> Response:
         return _state(request, document_id)
 
     @extend_schema(summary="Delete: invisible before the answer is sent", parameters=[IF_MATCH], responses={204: None})
     def delete(self, request: Request, document_id: uuid.UUID) -> Response:
+        valid(NoFields, request.data)  # a revision in the body would go unheard
         revision = optional_revision_of(request)
         publishing.delete_document(actor=request.user, document_id=document_id, revision=revision)
         return Response(status=204)
@@ -167,11 +169,21 @@ class PublishView(ApiView):
 
 
 class ReadersView(ApiView):
+    @extend_schema(summary="Who may read, for editors and operators", responses=CurrentReadersSerializer)
+    def get(self, request: Request, document_id: uuid.UUID) -> Response:
+        document = catalog.overseen_document(actor=request.user, document_id=document_id)
+        current = {
+            "versionNumber": document.requested_version,
+            "revision": document.revision,
+            "readers": _readers(request, document) or [],
+        }
+        return answer(CurrentReadersSerializer, current, headers=_etag(document))
+
     @extend_schema(
         summary="Replace the readers; whoever is taken off finds nothing from the next query on",
         parameters=[IF_MATCH],
         request=ReadersSerializer,
-        responses=DocumentSerializer,
+        responses=DocumentDetailSerializer,
     )
     def put(self, request: Request, document_id: uuid.UUID) -> Response:
         data = valid(ReadersSerializer, request.data)
@@ -208,7 +220,7 @@ class WithdrawView(ApiView):
         summary="Show readers nothing until the next publish",
         parameters=[IF_MATCH],
         request=RevisedSerializer,
-        responses=DocumentSerializer,
+        responses=DocumentDetailSerializer,
     )
     @idempotent()
     def post(self, request: Request, document_id: uuid.UUID) -> Response:
@@ -224,6 +236,16 @@ def _created(version: DocumentVersion) -> Response:
 
 
 def _state(request: Request, document_id: uuid.UUID) -> Response:
-    document: Document = catalog.document_with_state(actor=request.user, document_id=document_id)
-    headers: dict[str, Any] = {"ETag": f'"{document.revision}"'}  # what If-Match wants to see again
-    return answer(DocumentSerializer, document, headers=headers)
+    document: Any = catalog.document_with_state(actor=request.user, document_id=document_id)
+    document.readers = _readers(request, document)
+    return answer(DocumentDetailSerializer, document, headers=_etag(document))
+
+
+def _readers(request: Request, document: Document) -> list[dict[str, str]] | None:
+    readers = catalog.readers_shown(actor=request.user, document=document)
+    return None if readers is None else [reader.as_json() for reader in readers]
+
+
+def _etag(document: Document) -> dict[str, str]:
+    """What If-Match wants to see again."""
+    return {"ETag": f'"{document.revision}"'}

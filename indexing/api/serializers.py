@@ -6,6 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from documents.api.base import RequestSerializer
+from documents.api.serializers import PageQuerySerializer
 from indexing import messages
 from indexing.models import IndexTask
 from indexing.search import MAX_LIMIT, Answer, Hit, Notice
@@ -42,6 +44,18 @@ class IndexTaskSerializer(serializers.Serializer[IndexTask]):
         return messages.error_sentence(task.error_code, task.error_message) or None
 
 
+class TaskQuerySerializer(PageQuerySerializer):
+    state = serializers.ChoiceField(
+        choices=[state.value for state in TaskState], required=False, help_text="Only tasks in this state."
+    )
+    documentId = serializers.UUIDField(required=False, help_text="Only tasks of this document.")
+
+
+class IndexTaskPageSerializer(serializers.Serializer[Any]):
+    indexTasks = IndexTaskSerializer(many=True)
+    nextCursor = serializers.CharField(allow_null=True, help_text="null after the last page")
+
+
 class RoundSerializer(serializers.Serializer[Round]):
     result = serializers.ChoiceField(choices=[result.value for result in Result])
     taskId = serializers.IntegerField(source="task_id", required=False, help_text="Not there if the result is IDLE.")
@@ -50,7 +64,7 @@ class RoundSerializer(serializers.Serializer[Round]):
         return {name: value for name, value in super().to_representation(instance).items() if value is not None}
 
 
-class SearchQuerySerializer(serializers.Serializer[Any]):
+class SearchQuerySerializer(RequestSerializer):
     # What is a query and how long it may be, the search itself says.
     q = serializers.CharField(allow_blank=True, trim_whitespace=False)
     tenant = serializers.CharField(max_length=50, help_text="The tenant's short name.")

@@ -5,6 +5,7 @@ from django.urls import path
 from indexing.api import views
 
 urlpatterns = [
+    path("index-tasks", views.IndexTasksView.as_view(), name="index-tasks"),
     path("index-tasks/<int:task_id>", views.IndexTaskView.as_view(), name="index-task"),
     path("index-tasks/<int:task_id>/retry", views.RetryView.as_view(), name="index-task-retry"),
     path("index-tasks/<int:task_id>/cancel", views.CancelView.as_view(), name="index-task-cancel"),

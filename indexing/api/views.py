@@ -8,14 +8,42 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from documents.api.base import ApiView, answer, valid
+from documents.api.base import ApiView, NoFields, answer, valid
 from documents.api.idempotency import idempotent
 from documents.errors import NotAllowed, NotFound
 from documents.querysets import OPERATING_ROLES, tenants_where
 from indexing import tasks
-from indexing.api.serializers import AnswerSerializer, IndexTaskSerializer, RoundSerializer, SearchQuerySerializer
+from indexing.api.serializers import (
+    AnswerSerializer,
+    IndexTaskPageSerializer,
+    IndexTaskSerializer,
+    RoundSerializer,
+    SearchQuerySerializer,
+    TaskQuerySerializer,
+)
 from indexing.search import search
+from indexing.states import TaskState
 from indexing.worker import Worker
+
+
+class IndexTasksView(ApiView):
+    @extend_schema(
+        summary="Index tasks of a tenant, newest first, for editors and operators",
+        operation_id="index_tasks_list",
+        parameters=[TaskQuerySerializer],
+        responses=IndexTaskPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        query = valid(TaskQuerySerializer, request.query_params)
+        page, cursor = tasks.list_tasks(
+            actor=request.user,
+            tenant=query["tenant"],
+            state=TaskState(query["state"]) if "state" in query else None,
+            document_id=query.get("documentId"),
+            limit=query["limit"],
+            cursor=query["cursor"],
+        )
+        return answer(IndexTaskPageSerializer, {"indexTasks": page, "nextCursor": cursor or None})
 
 
 class IndexTaskView(ApiView):
@@ -30,6 +58,7 @@ class RetryView(ApiView):
     )
     @idempotent()
     def post(self, request: Request, task_id: int) -> Response:
+        valid(NoFields, request.data)
         return answer(IndexTaskSerializer, tasks.retry_task(actor=request.user, task_id=task_id))
 
 
@@ -41,6 +70,7 @@ class CancelView(ApiView):
     )
     @idempotent()
     def post(self, request: Request, task_id: int) -> Response:
+        valid(NoFields, request.data)
         return answer(IndexTaskSerializer, tasks.cancel_task(actor=request.user, task_id=task_id))
 
 
@@ -57,6 +87,7 @@ class RunOnceView(ApiView):
             raise NotFound(_("Running the worker through the API is switched off here."))
         if not tenants_where(request.user, OPERATING_ROLES).exists():
             raise NotAllowed(_("Only an operator may run the worker."))
+        valid(NoFields, request.data)
         return answer(RoundSerializer, Worker().run_once())
 
 

@@ -115,6 +115,7 @@ def test_the_state_of_a_document(cast: Cast) -> None:
         "stalenessSeconds": None,
         "errorCode": None,
         "errorMessage": None,
+        "readers": None,
     }
     assert empty.headers["ETag"] == '"1"'
     assert empty.headers["Cache-Control"] == "no-store"

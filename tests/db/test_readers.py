@@ -9,6 +9,7 @@ import pytest
 from documents import publishing
 from documents.errors import (
     NothingPublished,
+    ReadersRequired,
     UnknownReader,
 )
 from documents.models import AuditEvent, ReadRule
@@ -41,11 +42,13 @@ def world() -> World:
 
 
 def test_readers_keep_none_or_nobody(world: World) -> None:
-    """None keeps those of the version published before; an empty list is nobody; without any before it is nobody."""
+    """None keeps those of the version published before; an empty list is nobody; without any before it must be said."""
     world.member("ann", groups=("staff",))
     document = world.upload()
-    world.publish(document, readers=None)
-    assert readers_of(document=document, version_number=1) == []
+    with pytest.raises(ReadersRequired):
+        world.publish(document, readers=None)
+    document.refresh_from_db()
+    assert (document.revision, document.requested_version) == (1, None)
     given = (Reader("group", "staff"), Reader("user", "ann"))
     world.publish(document, readers=given)
     world.publish(document, readers=None)
