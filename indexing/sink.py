@@ -135,18 +135,13 @@ def end(lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.I
     that the editors' commands take. Raises `LeaseLost`.
     """
     with transaction.atomic():
-        hold_tenant(lease.tenant_id)
-        document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
-        queue.fence(lease)
-        wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
-        assert document is not None, "a deleted document leaves its row"
-        assert wanted is not None, "the fence holds the row"
+        wishes = _hold(lease)
         try:
-            refuse_unwanted({**document, **wanted}, version_number=lease.version_number)
+            refuse_unwanted(wishes, version_number=lease.version_number)
         except errors.CancelledError as reason:
             error = reason
         else:
-            if _no_longer_so(error, wanted):
+            if _no_longer_so(error, wishes):
                 queue.release(lease)
                 return Verdict(TaskState.PENDING, charge=0)
         verdict = decide(error)
@@ -154,13 +149,13 @@ def end(lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.I
         return verdict
 
 
-def _no_longer_so(error: errors.IndexingError, wanted: dict[str, Any]) -> bool:
+def _no_longer_so(error: errors.IndexingError, wishes: dict[str, Any]) -> bool:
     """Whether a reason that depends on people's wishes has gone, given that nothing speaks against the task now.
 
     `Superseded` never goes: requested version and pointer only grow.
     """
     if isinstance(error, errors.AccessRevoked):
-        return bool(wanted["has_readers"]) or not wanted["readers_requested"]
+        return bool(wishes["has_readers"]) or not wishes["readers_requested"]
     return isinstance(error, errors.CancelledError) and not isinstance(error, errors.Superseded)
 
 
@@ -171,22 +166,30 @@ def finish(lease: Lease, manifest: Manifest) -> None:
     any more (a newer version stands, too), `AccessRevoked` or `VerificationFailed`; nothing has changed then.
     """
     with transaction.atomic():
-        hold_tenant(lease.tenant_id)
-        document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
-        queue.fence(lease)
-        if document is None:
-            raise errors.DocumentDeleted
-        wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
-        assert wanted is not None, "the fence holds the row"
-        refuse_unwanted({**document, **wanted}, version_number=lease.version_number)
-        if wanted["readers_requested"] and not wanted["has_readers"]:
+        wishes = _hold(lease)
+        refuse_unwanted(wishes, version_number=lease.version_number)
+        if wishes["readers_requested"] and not wishes["has_readers"]:
             raise errors.AccessRevoked
         verify(lease, manifest)
         count = len(manifest.chunks)
         held = {"task": lease.task_id, "attempts": lease.attempts, "count": count}
         if row("sink", "switch", **lease.chunk_set, **held, digest=manifest.digest) is None:
             raise errors.Superseded
-        if wanted["role"] == PipelineRole.SERVING:
+        if wishes["role"] == PipelineRole.SERVING:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
         if row("queue", "succeed", **held) is None:
             raise errors.LeaseLost
+
+
+def _hold(lease: Lease) -> dict[str, Any]:
+    """Lock tenant, document and task in this order, under the fence, and read what people want of the task now.
+
+    Raises `LeaseLost`.
+    """
+    hold_tenant(lease.tenant_id)
+    document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
+    queue.fence(lease)
+    wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
+    assert document is not None, "a deleted document leaves its row"
+    assert wanted is not None, "the fence holds the row"
+    return {**document, **wanted}
