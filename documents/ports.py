@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from documents.querysets import DocumentQuerySet
 
 
+CANCELLED_BY_USER = "CANCELLED_BY_USER"
+"""Error code of an order that a person cancelled: FAILED to programs, and no failure to people."""
+
+
 class IndexState(StrEnum):
     """What an editor sees on a document."""
 
@@ -65,13 +69,17 @@ class SearchIndex(Protocol):
         ...
 
     def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
-        """Add `index_state`, `searchable_version`, `index_task_id`, `index_error_code`, `index_error_message`,
-        `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds`
+        """Add `index_state`, `searchable_version`, `index_task_id`, `index_cancel_requested`, `index_error_code`,
+        `index_error_message`, `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds`
         (how long readers have been served something older than the requested version; null if they are not)."""
         ...
 
     def describe_error(self, *, code: str | None, message: str | None) -> str:
         """An error in one sentence an editor can act on, in the current language; empty without a code."""
+        ...
+
+    def needs_new_file(self, *, code: str | None) -> bool:
+        """Whether an error lies in the file itself, so that trying again cannot help."""
         ...
 
     def describe_progress(self, *, stage: str | None, done: int, total: int) -> str:

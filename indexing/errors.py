@@ -46,31 +46,35 @@ class PermanentError(IndexingError):
     disposition = Disposition.PERMANENT
 
 
-class UnsupportedDocument(PermanentError):
+class FileAtFault(PermanentError):
+    """The file must be changed before it can be indexed."""
+
+
+class UnsupportedDocument(FileAtFault):
     """This type of file cannot be read here. Upload it as PDF, DOCX, HTML, Markdown or plain text."""
 
     code = "UNSUPPORTED_DOCUMENT"
 
 
-class DocumentCorrupt(PermanentError):
+class DocumentCorrupt(FileAtFault):
     """The file is damaged and cannot be opened. Open it in its own program, save it again and upload it as a new version."""
 
     code = "DOCUMENT_CORRUPT"
 
 
-class DocumentEncrypted(PermanentError):
+class DocumentEncrypted(FileAtFault):
     """The file is protected by a password. Remove the password and upload it as a new version."""
 
     code = "DOCUMENT_ENCRYPTED"
 
 
-class DocumentTooLarge(PermanentError):
+class DocumentTooLarge(FileAtFault):
     """The file is too large to be indexed. Split it into smaller documents."""
 
     code = "DOCUMENT_TOO_LARGE"
 
 
-class NoText(PermanentError):
+class NoText(FileAtFault):
     """No text was found in the file. If it is a scan, upload a version with recognised text."""
 
     code = "NO_TEXT"
@@ -197,7 +201,7 @@ class DocumentWithdrawn(CancelledError):
 
 
 class CancelledByUser(CancelledError):
-    """Indexing was cancelled by a person. Publish the version again to index it."""
+    """Indexing was cancelled by a person. Try again now to index this version."""
 
     code = "CANCELLED_BY_USER"
 

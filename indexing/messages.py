@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_noop as noop
 
-from indexing.errors import IndexingError
-from indexing.states import Stage, TaskState
+from indexing.errors import FileAtFault, IndexingError
+from indexing.states import Pool, Stage, TaskState, TaskType
 
 
 def _classes(base: type[IndexingError]) -> Iterator[type[IndexingError]]:
@@ -26,13 +26,24 @@ SENTENCES: dict[str, str] = {
 }
 """One English sentence per stable code: what an editor reads, and the key of its translations."""
 
+FAULTS_OF_THE_FILE = frozenset(error.code for error in _classes(FileAtFault))
+"""Codes of errors that no retry can change: only another file can."""
+
 STATES: dict[str, str] = {
-    TaskState.PENDING: noop("waiting"),
-    TaskState.RUNNING: noop("running"),
-    TaskState.RETRY_WAIT: noop("waiting to retry"),
-    TaskState.SUCCEEDED: noop("succeeded"),
-    TaskState.DEAD: noop("failed"),
-    TaskState.CANCELLED: noop("cancelled"),
+    TaskState.PENDING: noop("Waiting"),
+    TaskState.RUNNING: noop("Running"),
+    TaskState.RETRY_WAIT: noop("Waiting to retry"),
+    TaskState.SUCCEEDED: noop("Succeeded"),
+    TaskState.DEAD: noop("Failed"),
+    TaskState.CANCELLED: noop("Cancelled"),
+}
+
+POOLS: dict[str, str] = {Pool.ONLINE: noop("Somebody waits for it"), Pool.BULK: noop("Bulk run")}
+
+TYPES: dict[str, str] = {
+    TaskType.INDEX: noop("Index a version"),
+    TaskType.REINDEX: noop("Index a version anew"),
+    TaskType.RECOMPUTE: noop("Recompute in bulk"),
 }
 
 STAGES: dict[str, str] = {

@@ -87,6 +87,7 @@ class PostgresSearchIndex:
             _pointer=Subquery(pointer.values("version_number")[:1]),
             _task_state=Subquery(task.values("state")[:1]),
             index_task_id=Subquery(task.values("id")[:1]),
+            index_cancel_requested=Subquery(task.values("cancel_requested")[:1]),
             index_error_code=Subquery(task.values("error_code")[:1]),
             index_error_message=Subquery(task.values("error_message")[:1]),
             index_stage=Subquery(task.values("stage")[:1]),
@@ -119,6 +120,9 @@ class PostgresSearchIndex:
     def describe_error(self, *, code: str | None, message: str | None) -> str:
         return messages.error_sentence(code, message)
 
+    def needs_new_file(self, *, code: str | None) -> bool:
+        return code in messages.FAULTS_OF_THE_FILE
+
     def describe_progress(self, *, stage: str | None, done: int, total: int) -> str:
         return messages.progress_words(stage, done, total)
 
@@ -128,9 +132,9 @@ class PostgresSearchIndex:
             return False
         tenant_id = Document.objects.values_list("tenant_id", flat=True).get(pk=document_id)
         rows("sink", "purge_pointers", document=document_id)
+        rows("sink", "purge_chunks", document=document_id)
         rows("sink", "purge_vectors_cache", document=document_id, tenant=tenant_id)
         rows("sink", "purge_parse_cache", document=document_id)
-        rows("sink", "purge_chunks", document=document_id)
         return True
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from documents import publishing, uploading
+from documents.admin.standing import Standing, with_standing
 from documents.forms import (
     CommandForm,
     NewVersionForm,
@@ -62,10 +63,21 @@ def _publish(actor: User, document: Document, form: PublishForm) -> str:
         version_number=form.cleaned_data["version_number"],
         readers=form.readers,
     )
-    number = {"number": published.version_number}
-    if published.ticket.state is IndexState.SEARCHABLE:
-        return _("v%(number)d is published and searchable.") % number
-    return _("v%(number)d is published and will be searchable in a moment.") % number
+    standing = Standing.of(with_standing(Document.objects.filter(pk=document.pk)).get())
+    facts = {"number": published.version_number, "seen": standing.searchable_words}
+    if standing.state is IndexState.SEARCHABLE:
+        return _("v%(number)d is published and searchable.") % facts
+    if standing.published != published.version_number:
+        return _("v%(number)d comes into force when it is indexed; readers see %(seen)s until then.") % facts
+    if standing.searchable is None:
+        return (
+            _("v%(number)d is published. It becomes searchable when it is indexed; readers find nothing until then.")
+            % facts
+        )
+    return (
+        _("v%(number)d is published. It becomes searchable when it is indexed; readers see %(seen)s until then.")
+        % facts
+    )
 
 
 def _set_readers(actor: User, document: Document, form: ReadersForm) -> str:

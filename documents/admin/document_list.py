@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from documents.admin import document_page, upload_page
 from documents.admin.commands import COMMANDS
 from documents.admin.filters import StateFilter, TenantFilter
 from documents.admin.permissions import OverseersOnly
-from documents.admin.standing import Standing, version_words, with_standing
+from documents.admin.standing import CANCELLED, Standing, with_standing
 from documents.models import Document
 from documents.querysets import EDITING_ROLES, OVERSEEING_ROLES, tenants_where
 
@@ -48,7 +49,7 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
             path("", wrap(self.changelist_view), name="documents_document_changelist"),
             path("add/", wrap(self.upload), name="documents_document_add"),
             path(f"{one}/change/", wrap(self.page), name="documents_document_change"),
-            path(f"{one}/status/", wrap(self.status), name="documents_document_status"),
+            path("states/", wrap(self.states), name="documents_document_states"),
             path(f"{one}/versions/<int:number>/file/", wrap(self.original), name="documents_document_original"),
             *(
                 path(f"{one}/{name}/", wrap(self.command), {"name": name}, name=f"documents_document_{name}")
@@ -72,19 +73,24 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
 
     @admin.display(description=_("state"))
     def state(self, document: Document) -> str:
-        return Standing.of(document).badge
+        standing = Standing.of(document)
+        mark = '<span data-document="{}" data-state="{}">{}</span>'
+        return format_html(mark, document.pk, standing.state, standing.badge)
 
     @admin.display(description=_("published / searchable"))
     def versions(self, document: Document) -> str:
-        standing = Standing.of(document)
-        return f"{version_words(standing.published)} / {version_words(standing.searchable)}"
+        label, words = gettext("published / searchable"), Standing.of(document).versions_words
+        return format_html('<span class="kb-label">{}</span> <span data-field="versions">{}</span>', label, words)
 
     @admin.display(description=_("what readers see"))
     def what_readers_see(self, document: Document) -> str:
         standing = Standing.of(document)
-        if not standing.error:
-            return standing.summary
-        return format_html('{} <span class="kb-error">{}</span>', standing.summary, standing.error)
+        return format_html(
+            '<span data-field="summary">{}</span> <span class="{}" data-field="error">{}</span>',
+            standing.summary,
+            "kb-hint" if standing.look == CANCELLED else "kb-error",
+            standing.error,
+        )
 
     def upload(self, request: HttpRequest) -> HttpResponseBase:
         return upload_page.show(request, self.admin_site.each_context(request))
@@ -92,8 +98,14 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
     def page(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
         return document_page.show(request, self._document(request, document_id), self.admin_site.each_context(request))
 
-    def status(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
-        return document_page.status(self._document(request, document_id))
+    def states(self, request: HttpRequest) -> HttpResponseBase:
+        """Where the named documents stand: what the list and the page ask for while versions are being indexed."""
+        try:
+            named = [uuid.UUID(name) for name in request.GET.getlist("id")[: self.list_per_page]]
+        except ValueError:
+            named = []
+        found = self.get_queryset(request).filter(pk__in=named)
+        return JsonResponse({str(document.pk): Standing.of(document).to_json() for document in found})
 
     def original(self, request: HttpRequest, document_id: uuid.UUID, number: int) -> HttpResponseBase:
         return document_page.original(request, self._document(request, document_id), number)

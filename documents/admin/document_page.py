@@ -12,7 +12,6 @@ from django.http import (
     HttpRequest,
     HttpResponseBase,
     HttpResponseNotAllowed,
-    JsonResponse,
 )
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -52,11 +51,6 @@ def show(
         "has_more": "all" not in request.GET and has_more(document),
     }
     return TemplateResponse(request, "admin/documents/document/page.html", context, status=status)
-
-
-def status(document: Any) -> JsonResponse:
-    """What the page asks for while a version is being indexed."""
-    return JsonResponse(Standing.of(document).to_json())
 
 
 def original(request: HttpRequest, document: Document, number: int) -> HttpResponseBase:

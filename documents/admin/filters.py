@@ -12,8 +12,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from documents.admin.standing import WORDS
-from documents.ports import IndexState
+from documents.admin.standing import CANCELLING, WORDS, looking
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 
 
@@ -34,22 +33,21 @@ class TenantFilter(admin.SimpleListFilter):
 
 
 class StateFilter(admin.SimpleListFilter):
-    """Where documents stand. Those that are withdrawn or deleted are shown on request."""
+    """Where documents stand. Those that are deleted are shown on request."""
 
     title = _("state")
     parameter_name = "state"
-    hidden = (IndexState.WITHDRAWN, IndexState.DELETED)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*((state.value, gettext(word)) for state, word in WORDS.items()), ("all", gettext("All documents"))]
+        words = [(look, gettext(word)) for look, word in WORDS.items() if look != CANCELLING]
+        return [*words, ("all", gettext("All documents"))]
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         for number, choice in enumerate(super().choices(changelist)):
-            yield {**choice, "display": gettext("In use")} if number == 0 else choice
+            yield {**choice, "display": gettext("Not deleted")} if number == 0 else choice
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "all":
             return queryset
-        if self.value():
-            return queryset.filter(index_state=self.value())
-        return queryset.filter(withdrawn_at=None, deleted_at=None)
+        look = self.value()
+        return looking(queryset, look) if look else queryset.filter(deleted_at=None)

@@ -23,14 +23,15 @@ ACTIONS = {
     "withdraw": noop("withdrew the document"),
     "delete": noop("deleted the document"),
     "retry": noop("asked to index v%(version)s again"),
-    "cancel_indexing": noop("cancelled the indexing of v%(version)s"),
+    "cancel_indexing": noop("asked to cancel the indexing of v%(version)s"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
     version: DocumentVersion
-    in_force_since: datetime | None  # the last time it came into force
+    since: datetime | None  # the last time it came into force
+    until: datetime | None  # when that ended; None while it holds
     is_latest: bool
 
 
@@ -45,15 +46,31 @@ def version_rows(document: Document, *, everything: bool) -> list[VersionRow]:
     """The newest versions first."""
     versions = document.versions.select_related("content", "created_by").order_by("-number")
     shown = list(versions if everything else versions[:SHOWN])
-    published = Publication.objects.filter(document=document, published_at__isnull=False).order_by("published_at")
-    since = dict(published.values_list("version_number", "published_at"))
-    return [VersionRow(v, since.get(v.number), v.number == document.latest_version) for v in shown]
+    force = _in_force(document)
+    rows = []
+    for version in shown:
+        since, until = force.get(version.number, (None, None))
+        rows.append(VersionRow(version, since, until, is_latest=version.number == document.latest_version))
+    return rows
+
+
+def _in_force(document: Document) -> dict[int, tuple[datetime | None, datetime | None]]:
+    """From when until when each version was in force last: until the next one, or the withdrawal or deletion before it."""
+    published = Publication.objects.filter(document=document, published_at__isnull=False).order_by(
+        "-published_at", "-id"
+    )
+    force: dict[int, tuple[datetime | None, datetime | None]] = {}
+    end = document.deleted_at
+    for number, since, withdrawn in published.values_list("version_number", "published_at", "withdrawn_at"):
+        force.setdefault(number, (since, min((at for at in (end, withdrawn) if at), default=None)))
+        end = since
+    return force
 
 
 def trail(document: Document, *, everything: bool) -> list[Entry]:
     """What was done, newest first."""
     events = AuditEvent.objects.filter(document_id=document.pk)
-    return [_entry(event) for event in (events if everything else events[:SHOWN])]
+    return [entry_of(event) for event in (events if everything else events[:SHOWN])]
 
 
 def has_more(document: Document) -> bool:
@@ -66,11 +83,12 @@ def last_change(document: Document) -> str:
     event = AuditEvent.objects.filter(document_id=document.pk).first()
     if event is None:
         return ""
-    entry = _entry(event)
+    entry = entry_of(event)
     return gettext("Last change: %(actor)s %(action)s.") % {"actor": entry.actor, "action": entry.words}
 
 
-def _entry(event: AuditEvent) -> Entry:
+def entry_of(event: AuditEvent) -> Entry:
+    """An event in words."""
     facts: dict[str, Any] = {"version": event.version_number, "restored": event.detail.get("restored")}
     words = ACTIONS.get(event.action)
     return Entry(event.at, event.actor_name or gettext("the system"), gettext(words) % facts if words else event.action)

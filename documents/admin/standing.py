@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
@@ -14,25 +14,32 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from documents.models import ReadRule
-from documents.ports import IndexState, search_index
+from documents.ports import CANCELLED_BY_USER, IndexState, search_index
 from documents.querysets import DocumentQuerySet
 
-# Each state has a sign and a word beside its colour, so that it can be told without seeing colours.
-SIGNS = {
+# Two looks more than there are states: what a person cancelled did not fail, and what is being cancelled still runs.
+CANCELLING, CANCELLED = "CANCELLING", "CANCELLED"
+
+# Each look has a sign and a word beside its colour, so that it can be told without seeing colours.
+SIGNS: dict[str, str] = {
     IndexState.UNPUBLISHED: "○",
     IndexState.INDEXING: "↻",
     IndexState.SEARCHABLE: "✓",
     IndexState.FAILED: "!",
     IndexState.WITHDRAWN: "–",
     IndexState.DELETED: "×",
+    CANCELLING: "↻",
+    CANCELLED: "■",
 }
-WORDS = {
+WORDS: dict[str, str] = {
     IndexState.UNPUBLISHED: noop("Not published"),
     IndexState.INDEXING: noop("Indexing"),
     IndexState.SEARCHABLE: noop("Searchable"),
     IndexState.FAILED: noop("Failed"),
+    CANCELLED: noop("Cancelled"),
     IndexState.WITHDRAWN: noop("Withdrawn"),
     IndexState.DELETED: noop("Deleted"),
+    CANCELLING: noop("Cancelling…"),
 }
 
 
@@ -41,12 +48,14 @@ class Standing:
     """One document as annotated by the search index."""
 
     state: IndexState
+    look: str  # a key of SIGNS and WORDS
     requested: int | None
     published: int | None
     searchable: int | None
     summary: str  # what readers see now, in one sentence
     error: str  # what went wrong and what to do, in one sentence; empty if nothing did
     progress: str  # what the indexing does now; empty if it does nothing
+    needs_new_file: bool  # trying again cannot help
     begun: bool  # a worker is at it
     done: int
     total: int
@@ -57,19 +66,24 @@ class Standing:
         """`document` comes from `with_standing`."""
         index, state = search_index(), IndexState(document.index_state)
         done, total = document.index_progress_done or 0, document.index_progress_total or 0
-        indexing = state is IndexState.INDEXING
-        troubled = state in (IndexState.INDEXING, IndexState.FAILED)
-        error = index.describe_error(code=document.index_error_code, message=document.index_error_message)
+        indexing, failed = state is IndexState.INDEXING, state is IndexState.FAILED
+        look, code = _look(document, state), document.index_error_code
+        error = index.describe_error(code=code, message=document.index_error_message)
         if indexing and error:
             error = gettext("The last try failed and is repeated by itself. %(error)s") % {"error": error}
+        progress = index.describe_progress(stage=document.index_stage, done=done, total=total)
+        if look == CANCELLING:
+            error, progress = "", gettext("The worker stops before its next step.")
         return cls(
             state=state,
+            look=look,
             requested=document.requested_version,
             published=document.published_version,
             searchable=document.searchable_version,
             summary=_summary(document, state),
-            error=error if troubled else "",
-            progress=index.describe_progress(stage=document.index_stage, done=done, total=total) if indexing else "",
+            error=error if indexing or failed else "",
+            progress=progress if indexing else "",
+            needs_new_file=failed and index.needs_new_file(code=code),
             begun=bool(document.index_stage),
             done=done,
             total=total,
@@ -78,18 +92,19 @@ class Standing:
 
     @property
     def word(self) -> str:
-        return gettext(WORDS[self.state])
+        return gettext(WORDS[self.look])
 
     @property
     def sign(self) -> str:
-        return SIGNS[self.state]
+        return SIGNS[self.look]
 
     @property
     def badge(self) -> str:
-        """The sign is hidden from screen readers, which read the word."""
+        """The sign is hidden from screen readers, which read the word. The page's script finds the parts by their fields."""
         return format_html(
-            '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
-            self.state.lower(),
+            '<span class="kb-badge kb-{}" data-badge><span class="kb-sign" data-field="sign" aria-hidden="true">{}</span> '
+            '<span data-field="word">{}</span></span>',
+            self.look.lower(),
             self.sign,
             self.word,
         )
@@ -107,19 +122,28 @@ class Standing:
         return version_words(self.searchable)
 
     @property
-    def can_cancel(self) -> bool:
+    def versions_words(self) -> str:
+        return f"{self.published_words} / {self.searchable_words}"
+
+    @property
+    def is_indexing(self) -> bool:
         return self.state is IndexState.INDEXING
 
     @property
+    def can_cancel(self) -> bool:
+        return self.look == IndexState.INDEXING
+
+    @property
     def can_retry(self) -> bool:
-        """After a failure, or to go on before the next try is due."""
-        waits = self.state is IndexState.INDEXING and bool(self.error) and not self.begun
-        return waits or self.state is IndexState.FAILED
+        """After a failure that another try can mend, or to go on before the next try is due."""
+        waits = self.is_indexing and bool(self.error) and not self.begun
+        return waits or (self.state is IndexState.FAILED and not self.needs_new_file)
 
     def to_json(self) -> dict[str, Any]:
         """What the page's script puts in place: every text ready to be shown."""
         return {
             "state": self.state,
+            "look": self.look,
             "word": self.word,
             "sign": self.sign,
             "summary": self.summary,
@@ -132,8 +156,11 @@ class Standing:
             "searchable": self.searchable_words,
             "publishedVersion": self.published,
             "searchableVersion": self.searchable,
+            "versions": self.versions_words,
+            "isIndexing": self.is_indexing,
             "canCancel": self.can_cancel,
             "canRetry": self.can_retry,
+            "needsNewFile": self.needs_new_file,
             "isSearchable": self.searchable is not None,
         }
 
@@ -144,8 +171,26 @@ def with_standing(documents: DocumentQuerySet) -> DocumentQuerySet:
     return search_index().annotate_state(documents).annotate(has_readers=Exists(rules))
 
 
+def looking(documents: QuerySet[Any], look: str) -> QuerySet[Any]:
+    """Those of `with_standing` that are shown as `look`, one of WORDS but for CANCELLING."""
+    cancelled = Q(index_state=IndexState.FAILED, index_error_code=CANCELLED_BY_USER)
+    if look == CANCELLED:
+        return documents.filter(cancelled)
+    if look == IndexState.FAILED:
+        return documents.filter(Q(index_state=look)).exclude(cancelled)
+    return documents.filter(Q(index_state=look))
+
+
 def version_words(number: int | None) -> str:
     return f"v{number}" if number else "–"
+
+
+def _look(document: Any, state: IndexState) -> str:
+    if state is IndexState.INDEXING and document.index_cancel_requested:
+        return CANCELLING
+    if state is IndexState.FAILED and document.index_error_code == CANCELLED_BY_USER:
+        return CANCELLED
+    return state
 
 
 def _summary(document: Any, state: IndexState) -> str:
@@ -163,14 +208,16 @@ def _summary(document: Any, state: IndexState) -> str:
     if document.searchable_version is None:
         facts["ago"] = _ago(document.published_at) if document.published_at else ""
         if facts["ago"]:
-            return gettext("%(asked)s was published %(ago)s ago; readers find nothing yet.") % facts
+            return gettext("%(asked)s was published %(ago)s; readers find nothing yet.") % facts
         return gettext("%(asked)s is to be published; readers find nothing yet.") % facts
     facts["ago"] = _ago(timezone.now() - timedelta(seconds=float(document.staleness_seconds or 0)))
     if document.published_version != document.requested_version:
-        return gettext("%(asked)s was asked for %(ago)s ago and is not in force yet; readers see %(seen)s.") % facts
-    return gettext("%(asked)s was published %(ago)s ago; readers still see %(seen)s.") % facts
+        return gettext("%(asked)s was asked for %(ago)s and is not in force yet; readers see %(seen)s.") % facts
+    return gettext("%(asked)s was published %(ago)s; readers still see %(seen)s.") % facts
 
 
 def _ago(since: datetime) -> str:
-    """“3 minutes”: one unit is enough to know whether to wait."""
-    return timesince(since, depth=1)
+    """“3 minutes ago”: one unit is enough to know whether to wait."""
+    if timezone.now() - since < timedelta(minutes=1):
+        return gettext("just now")
+    return gettext("%(time)s ago") % {"time": timesince(since, depth=1)}

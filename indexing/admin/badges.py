@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from django.utils.html import format_html
+from django.utils.translation import gettext
 
 from indexing.messages import state_word
+from indexing.models import IndexTask
 from indexing.states import TaskState
 
 SIGNS = {
@@ -13,16 +15,22 @@ SIGNS = {
     TaskState.RETRY_WAIT: ("…", "indexing"),
     TaskState.SUCCEEDED: ("✓", "searchable"),
     TaskState.DEAD: ("!", "failed"),
-    TaskState.CANCELLED: ("–", "withdrawn"),
+    TaskState.CANCELLED: ("■", "cancelled"),
 }
 
 
-def task_badge(state: str) -> str:
+def is_being_cancelled(task: IndexTask) -> bool:
+    """A person asked for it, and the worker has not come to its next step."""
+    return task.cancel_requested and task.state not in (TaskState.SUCCEEDED, TaskState.DEAD, TaskState.CANCELLED)
+
+
+def task_badge(task: IndexTask) -> str:
     """Like a document's badge: the word is what a screen reader reads."""
-    sign, colour = SIGNS[TaskState(state)]
+    sign, colour = SIGNS[TaskState(task.state)]
+    word = gettext("Cancelling…") if is_being_cancelled(task) else state_word(task.state)
     return format_html(
         '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
         colour,
         sign,
-        state_word(state),
+        word,
     )

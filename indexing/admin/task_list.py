@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -22,8 +23,8 @@ from documents.errors import DocumentsError
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import tasks
 from indexing.admin import chunk_page, task_page
-from indexing.admin.badges import task_badge
-from indexing.messages import error_sentence, progress_words, state_word
+from indexing.admin.badges import is_being_cancelled, task_badge
+from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
 from indexing.models import IndexTask
 from indexing.states import TaskState
 
@@ -44,6 +45,28 @@ class TaskStateFilter(admin.SimpleListFilter):
         return queryset.filter(state=self.value()) if self.value() else queryset
 
 
+class PoolFilter(admin.SimpleListFilter):
+    title = _("pool")
+    parameter_name = "pool"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(pool, gettext(word)) for pool, word in POOLS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(pool=self.value()) if self.value() else queryset
+
+
+class TypeFilter(admin.SimpleListFilter):
+    title = _("type")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(kind, gettext(word)) for kind, word in TYPES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(task_type=self.value()) if self.value() else queryset
+
+
 class ErrorFilter(admin.SimpleListFilter):
     """The codes that occur among the tasks that the user sees."""
 
@@ -60,8 +83,8 @@ class ErrorFilter(admin.SimpleListFilter):
 
 @admin.register(IndexTask)
 class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
-    list_display = ["__str__", "what", "badge", "error", "counts", "worker", "next_attempt_at", "updated_at"]
-    list_filter = [TaskStateFilter, ErrorFilter, "pool", "task_type", TenantFilter]
+    list_display = ["number", "what", "badge", "error", "counts", "worker", "changed"]
+    list_filter = [TaskStateFilter, ErrorFilter, PoolFilter, TypeFilter, TenantFilter]
     list_select_related = ["document", "tenant"]
     list_per_page = 50
     search_fields = ["document__title", "lease_owner"]
@@ -93,16 +116,22 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
     def has_oversee_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
+    @admin.display(description=_("task"), ordering="id")
+    def number(self, task: IndexTask) -> str:
+        return format_html("{}<br><small>{}</small>", task.pk, gettext(TYPES[task.task_type]))
+
     @admin.display(description=_("document"), ordering="document__title")
     def what(self, task: IndexTask) -> str:
         return f"{task.document.title} v{task.version_number}"
 
     @admin.display(description=_("state"), ordering="state")
     def badge(self, task: IndexTask) -> str:
-        if task.state != TaskState.RUNNING:
-            return task_badge(task.state)
-        progress = progress_words(task.stage, task.progress_done, task.progress_total)
-        return format_html("{}<br><small>{}</small>", task_badge(task.state), progress)
+        more = ""
+        if task.state == TaskState.RUNNING:
+            more = progress_words(task.stage, task.progress_done, task.progress_total)
+        elif task.next_attempt_at:
+            more = gettext("until %(time)s") % {"time": _clock(task.next_attempt_at)}
+        return format_html("{}<br><small>{}</small>", task_badge(task), more) if more else task_badge(task)
 
     @admin.display(description=_("attempts, failures"), ordering="attempts")
     def counts(self, task: IndexTask) -> str:
@@ -112,8 +141,11 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
     def worker(self, task: IndexTask) -> str:
         if task.lease_until is None:
             return "–"
-        until = date_format(localtime(task.lease_until), "H:i:s")
-        return format_html("{}<br><small>{}</small>", task.lease_owner, until)
+        return format_html("{}<br><small>{}</small>", task.lease_owner, _clock(task.lease_until))
+
+    @admin.display(description=_("changed"), ordering="updated_at")
+    def changed(self, task: IndexTask) -> str:
+        return date_format(localtime(task.updated_at), "Y-m-d H:i:s")
 
     @admin.display(description=_("error"), ordering="error_code")
     def error(self, task: IndexTask) -> str:
@@ -123,23 +155,31 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
             "{}<br><small>{}</small>", task.error_code, error_sentence(task.error_code, task.error_message)
         )
 
-    @admin.action(description=_("Retry dead tasks"), permissions=["retry_dead"])
+    @admin.action(description=_("Retry failed tasks"), permissions=["retry_dead"])
     def retry_dead_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
         dead = queryset.filter(state=TaskState.DEAD)
         done, refused = _each(request, dead, tasks.retry_task)
         if done:
-            said = ngettext("%(count)d task is tried again.", "%(count)d tasks are tried again.", done)
-            messages.success(request, said % {"count": done})
+            said = ngettext("%(count)d task is tried again.", "%(count)d tasks are tried again.", len(done))
+            messages.success(request, said % {"count": len(done)})
         elif not refused:
-            messages.warning(request, gettext("None of the selected tasks is dead; nothing was changed."))
+            messages.warning(request, gettext("None of the selected tasks has failed; nothing was changed."))
         _report(request, refused)
 
     @admin.action(description=_("Cancel tasks"), permissions=["oversee"])
     def cancel_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
         done, refused = _each(request, queryset, tasks.cancel_task)
-        if done:
-            said = ngettext("%(count)d task is cancelled.", "%(count)d tasks are cancelled.", done)
-            messages.success(request, said % {"count": done})
+        stopping = sum(map(is_being_cancelled, done))
+        if cancelled := len(done) - stopping:
+            said = ngettext("%(count)d task is cancelled.", "%(count)d tasks are cancelled.", cancelled)
+            messages.success(request, said % {"count": cancelled})
+        if stopping:
+            said = ngettext(
+                "%(count)d running task is being cancelled: its worker stops before the next step.",
+                "%(count)d running tasks are being cancelled: their workers stop before the next step.",
+                stopping,
+            )
+            messages.success(request, said % {"count": stopping})
         _report(request, refused)
 
     def page(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
@@ -149,25 +189,33 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         return task_page.show(request, task, self.admin_site.each_context(request))
 
     def retry(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
-        return task_page.command(request, task_id, tasks.retry_task, gettext("The task is tried again."))
+        return task_page.command(request, task_id, tasks.retry_task, lambda _task: gettext("The task is tried again."))
 
     def cancel(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
-        done = gettext("The task is cancelled; one that runs stops before its next step.")
-        return task_page.command(request, task_id, tasks.cancel_task, done)
+        return task_page.command(request, task_id, tasks.cancel_task, _cancelled)
 
     def chunks(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
         return chunk_page.show(request, document_id, self.admin_site.each_context(request))
 
 
+def _clock(at: datetime) -> str:
+    return date_format(localtime(at), "H:i:s")
+
+
+def _cancelled(task: IndexTask) -> str:
+    if is_being_cancelled(task):
+        return gettext("The task is being cancelled: its worker stops before the next step.")
+    return gettext("The task is cancelled.")
+
+
 def _each(
     request: HttpRequest, chosen: QuerySet[IndexTask], run: Callable[..., IndexTask]
-) -> tuple[int, dict[str, int]]:
+) -> tuple[list[IndexTask], dict[str, int]]:
     """Run a command on each task in a transaction of its own: one that is refused stops no other."""
-    done, refused = 0, dict[str, int]()
+    done, refused = list[IndexTask](), dict[str, int]()
     for task_id in list(chosen.order_by("id").values_list("id", flat=True)):
         try:
-            run(actor=request.user, task_id=task_id)
-            done += 1
+            done.append(run(actor=request.user, task_id=task_id))
         except DocumentsError as error:
             refused[error.message] = refused.get(error.message, 0) + 1
     return done, refused

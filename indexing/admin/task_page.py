@@ -14,9 +14,11 @@ from django.template.response import TemplateResponse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from documents.admin.history import entry_of
 from documents.errors import DocumentsError, NotFound
-from indexing.admin.badges import task_badge
-from indexing.messages import error_sentence, progress_words, state_word
+from documents.models import AuditEvent
+from indexing.admin.badges import is_being_cancelled, task_badge
+from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
 from indexing.models import IndexTask, TaskEvent
 from indexing.states import TaskState
 
@@ -27,46 +29,58 @@ EVENTS = 200  # newest events shown
 class Event:
     at: datetime
     words: str
-    attempt: int
-    worker: str
-    sentence: str
-    refused: bool
+    attempt: int | None = None
+    worker: str = ""  # or the person
+    sentence: str = ""
+    refused: bool = False
 
 
 def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> HttpResponseBase:
     ended = task.state in (TaskState.SUCCEEDED, TaskState.CANCELLED)
-    events = TaskEvent.objects.filter(task_id=task.pk).order_by("-id")[:EVENTS]
     context = {
         **context,
         "title": _("Index task %(number)d") % {"number": task.pk},
         "task": task,
-        "badge": task_badge(task.state),
+        "badge": task_badge(task),
+        "type": _(TYPES[task.task_type]),
+        "pool": _(POOLS.get(task.pool, task.pool)),
+        "cancelling": is_being_cancelled(task),
         "progress": progress_words(task.stage, task.progress_done, task.progress_total),
         "running": task.state == TaskState.RUNNING,
         "sentence": error_sentence(task.error_code, task.error_message),
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,
-        "events": [_event(event) for event in events],
+        "events": _events(task),
     }
     return TemplateResponse(request, "admin/indexing/indextask/page.html", context)
 
 
-def command(request: HttpRequest, task_id: int, run: Callable[..., IndexTask], done: str) -> HttpResponseBase:
-    """Retry or cancel one task, and go back to where the button stood."""
+def command(
+    request: HttpRequest, task_id: int, run: Callable[..., IndexTask], done: Callable[[IndexTask], str]
+) -> HttpResponseBase:
+    """Retry or cancel one task, say what was `done`, and go back to where the button stood."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     try:
-        run(actor=request.user, task_id=task_id)
+        task = run(actor=request.user, task_id=task_id)
     except NotFound as error:
         raise Http404 from error
     except DocumentsError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, done)
+        messages.success(request, done(task))
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
         return redirect(back)
     return redirect("admin:indexing_indextask_change", task_id)
+
+
+def _events(task: IndexTask) -> list[Event]:
+    """What the task went through and what people asked of it, newest first."""
+    moves = TaskEvent.objects.filter(task_id=task.pk).order_by("-id")[:EVENTS]
+    asked = AuditEvent.objects.filter(document_id=task.document_id, detail__task=task.pk)[:EVENTS]
+    wishes = [Event(entry.at, entry.words, worker=entry.actor) for entry in map(entry_of, asked)]
+    return sorted([*map(_event, moves), *wishes], key=lambda event: event.at, reverse=True)[:EVENTS]
 
 
 def _event(event: TaskEvent) -> Event:

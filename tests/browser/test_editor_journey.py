@@ -43,7 +43,7 @@ def upload(page: Page, file: Path | dict[str, object], *, title: str) -> None:
 def publish_for_everyone(page: Page) -> None:
     page.get_by_label("Every member of the tenant").first.check()
     page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_text("is published and will be searchable in a moment")).to_be_visible()
+    expect(page.get_by_text("is published. It becomes searchable when it is indexed")).to_be_visible()
 
 
 def text_file(name: str, text: str) -> dict[str, object]:
@@ -113,11 +113,12 @@ def test_a_damaged_file_says_what_to_do(open_browser: Open, world: World, start_
     expect(error).to_have_text(
         "The file is damaged and cannot be opened. Open it in its own program, save it again and upload it as a new version."
     )
-    page.get_by_role("button", name="Try again now").click()
-    expect(page.get_by_text("Indexing is tried again.")).to_be_visible()
-    expect(badge).to_have_text("Failed")
+    expect(page.get_by_role("button", name="Try again now")).to_be_hidden()
+    expect(page.get_by_role("link", name="Upload a new version")).to_be_visible()
     page.get_by_role("link", name="Index task", exact=True).click()
-    expect(page.get_by_text("failed → waiting")).to_be_visible()
+    page.get_by_role("button", name="Try again now").click()
+    expect(page.get_by_text("The task is tried again.")).to_be_visible()
+    expect(page.get_by_text("Failed → Waiting")).to_be_visible()
 
 
 def test_a_stale_page_keeps_what_was_entered(open_browser: Open, world: World) -> None:

@@ -20,7 +20,7 @@ EVERYBODY = ["superuser", "editor", "operator", "reader", "outsider", "other_edi
 OVERSEERS = ["superuser", "editor", "operator"]
 EDITORS = ["superuser", "editor"]
 
-DOCUMENT_PAGES = ["documents_document_change", "documents_document_status", "indexing_chunks"]
+DOCUMENT_PAGES = ["documents_document_change", "indexing_chunks"]
 COMMANDS: dict[str, Callable[[], dict[str, Any]]] = {
     "upload": lambda: {"file": file()},
     "publish": lambda: {"version_number": 1, "audience": "everyone"},

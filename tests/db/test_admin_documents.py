@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from typing import Any
 
 import pytest
@@ -76,15 +76,17 @@ class TestList:
         finished(claim())
         assert "Nobody may read v1" in words(office.get("editor", LIST))
 
-    def test_hides_withdrawn_and_deleted_by_default(self, office: Office, document: Document) -> None:
+    def test_hides_only_deleted_by_default(self, office: Office, document: Document) -> None:
+        """Who withdraws a document must find it again to publish it."""
         office.world.upload(title="Deleted one")
         gone = Document.objects.get(title="Deleted one")
         publishing.delete_document(actor=office.world.editor, document_id=gone.pk)
         published(office, document)
         publishing.withdraw_document(actor=office.world.editor, document_id=document.pk, revision=None)
         assert "Deleted one" not in words(office.get("editor", LIST))
-        assert "Travel" not in words(office.get("editor", LIST))
+        assert "– Withdrawn" in words(office.get("editor", LIST))
         assert "Travel" in words(office.get("editor", LIST, state="WITHDRAWN"))
+        assert "Travel" not in words(office.get("editor", LIST, state="SEARCHABLE"))
         assert "Deleted one" in words(office.get("editor", LIST, state="DELETED"))
         both = words(office.get("editor", LIST, state="all"))
         assert "Travel" in both
@@ -269,6 +271,49 @@ class TestPage:
         assert document.staleness == "withhold"
         assert office.send("editor", document, "staleness", staleness="nonsense").status_code == 400
 
+    def test_offers_a_new_file_where_no_retry_can_help(self, office: Office, document: Document) -> None:
+        office.world.publish(document)
+        fail(DocumentCorrupt())
+        content = office.page("editor", document).content.decode()
+        assert re.search(r'/retry/"[^>]* hidden>', content)
+        assert re.search(r'href="#upload-title"[^>]*needsNewFile">', content)
+        office.world.new_version(document, "# Two\n\nText")
+        office.world.publish(document)
+        fail(EmbeddingTimeout())  # its budget is spent
+        content = office.page("editor", document).content.decode()
+        assert not re.search(r'/retry/"[^>]* hidden>', content)
+        assert re.search(r'href="#upload-title"[^>]* hidden>', content)
+
+    def test_says_when_a_published_version_is_found(self, office: Office, document: Document) -> None:
+        """As it is written, not capitalised, and without a promise of when."""
+        send = {"audience": "everyone", "version_number": 1}
+        office.send("editor", document, "publish", **send)
+        shown = words(office.page("editor", document))
+        assert "v1 is published. It becomes searchable when it is indexed; readers find nothing until then." in shown
+        assert "v1 was published just now; readers find nothing yet." in shown
+        finished(claim())
+        office.world.new_version(document, "# Two\n\nText")
+        office.send("editor", document, "publish", version_number=2, audience="keep")
+        assert "becomes searchable when it is indexed; readers see v1" in words(office.page("editor", document))
+        office.send("editor", document, "staleness", staleness="publish_when_ready")
+        office.world.new_version(document, "# Three\n\nText")
+        office.send("editor", document, "publish", version_number=3, audience="keep")
+        assert "v3 comes into force when it is indexed; readers see v1" in words(office.page("editor", document))
+
+    def test_says_from_when_until_when_a_version_was_in_force(self, office: Office, document: Document) -> None:
+        published(office, document)
+        office.world.new_version(document, "# Two\n\nText")
+        office.world.publish(document)
+        office.world.new_version(document, "# Three\n\nText")
+        draft, second, first = office.page("editor", document).context["versions"]
+        assert (draft.since, draft.until) == (None, None)
+        assert second.until is None
+        assert first.until == second.since > first.since
+        office.send("editor", document, "withdraw")
+        _, second, again = office.page("editor", document).context["versions"]
+        document.refresh_from_db()
+        assert (second.until, again.until) == (document.withdrawn_at, second.since)
+
     def test_retries_and_shows_why(self, office: Office, document: Document) -> None:
         office.world.publish(document)
         task = fail(DocumentCorrupt())
@@ -331,11 +376,14 @@ class TestPage:
 
 
 class TestStatus:
-    def status(self, office: Office, document: Document) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(
-            office.get("editor", "admin:documents_document_status", document.pk).content
-        )
+    def ask(self, office: Office, who: str, *documents: Document) -> dict[str, Any]:
+        url = reverse("admin:documents_document_states")
+        answer: dict[str, Any] = office.clients[who].get(url, {"id": [document.pk for document in documents]}).json()
         return answer
+
+    def status(self, office: Office, document: Document) -> dict[str, Any]:
+        status: dict[str, Any] = self.ask(office, "editor", document)[str(document.pk)]
+        return status
 
     def test_follows_the_work(self, office: Office, document: Document) -> None:
         assert self.status(office, document)["state"] == "UNPUBLISHED"
@@ -363,5 +411,18 @@ class TestStatus:
         assert status["error"].startswith("The last try failed and is repeated by itself.")
 
     def test_is_for_overseers(self, office: Office, document: Document) -> None:
-        for who in ("reader", "outsider", "other_editor"):
-            assert office.get(who, "admin:documents_document_status", document.pk).status_code == 404
+        other = office.other.upload()
+        assert set(self.ask(office, "operator", document, other)) == {str(document.pk)}
+        assert set(self.ask(office, "other_editor", document, other)) == {str(other.pk)}
+        for who in ("reader", "outsider"):
+            assert self.ask(office, who, document, other) == {}
+
+    def test_answers_for_many_at_once(self, office: Office, document: Document) -> None:
+        """The list asks one question, whatever it shows."""
+        documents = [document, *(office.world.upload(title=f"Document {number}") for number in range(5))]
+        with CaptureQueriesContext(connection) as one:
+            self.ask(office, "editor", document)
+        with CaptureQueriesContext(connection) as many:
+            assert len(self.ask(office, "editor", *documents)) == 6
+        assert len(many) == len(one)
+        assert office.clients["editor"].get(reverse("admin:documents_document_states"), {"id": "x"}).json() == {}

@@ -50,7 +50,7 @@ def states(*tasks: IndexTask) -> list[str]:
 def test_list_says_what_is_wrong(office: Office) -> None:
     dead(office.world)
     shown = words(office.get("operator", LIST))
-    for expected in ("Travel v1", "! failed", "1/5", "DOCUMENT_CORRUPT", "The file is damaged"):
+    for expected in ("Travel v1", "! Failed", "1/5", "DOCUMENT_CORRUPT", "The file is damaged"):
         assert expected in shown
     assert "Travel v1" not in words(office.get("operator", LIST, error="NO_TEXT"))
     assert "Travel v1" in words(office.get("operator", LIST, error="DOCUMENT_CORRUPT", state="DEAD"))
@@ -75,7 +75,7 @@ def test_page_shows_everything_that_happened(office: Office) -> None:
     queue.record_refusal(late, action="stage")
     finished(lease)
     shown = words(office.get("operator", "admin:indexing_indextask_change", lease.task_id))
-    for expected in ("ordered", "waiting → running", "taken over", "A late write was refused", "running → succeeded"):
+    for expected in ("ordered", "Waiting → Running", "taken over", "A late write was refused", "Running → Succeeded"):
         assert expected in shown
     assert "second-worker" in shown
 
@@ -99,15 +99,65 @@ def test_one_task_is_cancelled_from_the_documents_page(office: Office) -> None:
     url = reverse("admin:indexing_indextask_cancel", args=[task.pk])
     assert office.clients["operator"].post(url, {"next": back})["Location"] == back
     assert states(task) == ["CANCELLED"]
-    assert "Indexing was cancelled by a person" in words(office.page("operator", document))
+    shown = words(office.page("operator", document))
+    assert "■ Cancelled" in shown
+    assert "Indexing was cancelled by a person. Try again now" in shown
+    assert "! Failed" not in shown
+    listed = "admin:documents_document_changelist"
+    assert "■ Cancelled" in words(office.get("editor", listed, state="CANCELLED"))
+    assert "Travel" not in words(office.get("editor", listed, state="FAILED"))
     again = office.clients["operator"].post(url, {"next": "https://elsewhere.example/"}, follow=True)
     assert "has ended already" in words(again)
     assert again.redirect_chain[-1][0] == reverse("admin:indexing_indextask_change", args=[task.pk])
 
 
+def test_cancelling_a_running_task_tells_the_truth(office: Office) -> None:
+    """The worker stops later: until then every page says “Cancelling…”, who asked for it, and offers it no more."""
+    document = office.world.upload()
+    office.world.publish(document)
+    task = IndexTask.objects.get(pk=claim().task_id)
+    answer = office.clients["operator"].post(reverse("admin:indexing_indextask_cancel", args=[task.pk]), follow=True)
+    shown = words(answer)
+    assert "The task is being cancelled: its worker stops before the next step." in shown
+    assert "The task is cancelled" not in shown
+    assert "olga" in shown
+    assert "asked to cancel the indexing of v1" in shown
+    assert b"/cancel/" not in answer.content
+    for page in (answer, office.get("operator", LIST), office.page("editor", document)):
+        assert "Cancelling…" in words(page)
+    url = reverse("admin:documents_document_states")
+    (polled,) = office.clients["editor"].get(url, {"id": document.pk}).json().values()
+    assert (polled["state"], polled["look"], polled["word"]) == ("INDEXING", "CANCELLING", "Cancelling…")
+    assert (polled["canCancel"], polled["isIndexing"]) == (False, True)
+    assert states(task) == ["RUNNING"]
+
+
+def test_bulk_cancel_counts_running_tasks_apart(office: Office) -> None:
+    office.world.publish(office.world.upload())
+    running = IndexTask.objects.get(pk=claim().task_id)
+    waiting = IndexTask.objects.get(pk=office.world.publish(office.world.upload()).ticket.task_id)
+    shown = words(act(office, "operator", "cancel_tasks", running, waiting))
+    assert "1 task is cancelled." in shown
+    assert "1 running task is being cancelled" in shown
+    assert states(running, waiting) == ["RUNNING", "CANCELLED"]
+
+
+def test_types_and_pools_are_words(office: Office) -> None:
+    task = dead(office.world)
+    for page in (office.get("operator", LIST), office.get("operator", "admin:indexing_indextask_change", task.pk)):
+        shown = words(page)
+        assert "Index a version" in shown
+        assert "Somebody waits for it" in shown
+        assert "online" not in shown
+        assert "INDEX" not in shown
+    assert "Travel v1" in words(office.get("operator", LIST, pool="online", type="INDEX"))
+    assert "Travel v1" not in words(office.get("operator", LIST, pool="bulk"))
+    assert "Travel v1" not in words(office.get("operator", LIST, type="REINDEX"))
+
+
 def test_bulk_retry_needs_its_own_permission(office: Office) -> None:
     task = dead(office.world)
-    assert "Retry dead tasks" not in words(office.get("operator", LIST))
+    assert "Retry failed tasks" not in words(office.get("operator", LIST))
     act(office, "operator", "retry_dead_tasks", task)
     assert states(task) == ["DEAD"]
     office.people["operator"].groups.add(Group.objects.get(name=OPERATORS))
@@ -126,7 +176,7 @@ def test_bulk_retry_counts_and_lets_no_refusal_stop_the_others(office: Office) -
     assert "1 task is tried again." in words(answer)
     assert states(fine, waiting) == ["PENDING", "PENDING"]
     assert states(superseded) == ["CANCELLED"]  # by the publish; not dead, so not tried again
-    assert "None of the selected tasks is dead" in words(act(office, "superuser", "retry_dead_tasks", waiting))
+    assert "None of the selected tasks has failed" in words(act(office, "superuser", "retry_dead_tasks", waiting))
 
 
 def test_bulk_retry_says_why_one_was_refused(office: Office) -> None:
