@@ -1,6 +1,6 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean
+.PHONY: help demo stop test lint format clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
@@ -11,6 +11,9 @@ help: ## what can be made
 
 demo: $(VENV)/runtime .env ## start everything with sample documents (ARGS="--port 8123", "--reset", "--exit --format json")
 	@$(PY) manage.py demo $(ARGS)
+
+stop: $(VENV)/runtime ## stop the PostgreSQL in .data that a command other than the demo left running
+	@$(PY) manage.py stop_postgres
 
 test: $(VENV)/development .env ## linters, types, migrations, deployment checks, and the whole test suite
 	@$(MAKE) --no-print-directory lint
@@ -25,7 +28,8 @@ format: $(VENV)/development ## format the code
 	@$(VENV)/bin/ruff check --fix -q . ; $(VENV)/bin/ruff format .
 
 clean: ## remove the environment and all data of the demo and the tests
-	@test ! -e .data/postgres/postmaster.pid || $(PY) -c "from pathlib import Path; from kbsite import embedded_postgres as e; e.stop(Path('.data').resolve())"
+	@for folder in "$(CURDIR)/.data" "$(CURDIR)/.data/tests"; do \
+	  test ! -e "$$folder/postgres/postmaster.pid" || $(PY) -m kbsite.demo.janitor "$$folder" </dev/null || exit 1; done
 	rm -rf $(VENV) .data static-root
 
 .env: .env.example

@@ -1,4 +1,11 @@
--- A check list for operators: paste a statement into psql. Every one only reads, on the application's role too.
+-- A check list for operators: paste a statement into psql. Every one only reads, so the application's role is enough.
+-- To connect as that role, to the embedded server or to the one of DATABASE_URL:
+--     .venv/bin/python manage.py dbshell
+-- all at once:
+--     .venv/bin/python manage.py dbshell -- -f docs/operator.sql
+-- or with psql alone, from any machine that reaches the database:
+--     psql "postgresql://kb_app:password@host/kb"                      (what DATABASE_URL says)
+--     psql "host=$PWD/.data/postgres user=kb_app dbname=kb"            (the embedded server, while it runs)
 -- A test runs this same file, statement by statement.
 
 -- 1. Who holds what: running tasks, their workers, and how long each lease still is (below zero: about to be taken over).

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+from kbsite import embedded_postgres
 from tests.environment import ROOT
 
 PRODUCTION = {
@@ -28,13 +29,25 @@ COMMANDS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
 )
 
 
+DATA = ROOT / ".data" / "tests"
+
+
 def main() -> None:
+    ran_before = embedded_postgres.is_running(DATA)  # a test run at the same time needs it further
+    embedded_postgres.ensure_running(DATA)
+    try:
+        run_all()
+    finally:
+        if not ran_before:
+            embedded_postgres.stop(DATA)
+
+
+def run_all() -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "DATABASE_"))}
     for environment, command in COMMANDS:
         print("manage.py", *command, flush=True)
-        data = str(ROOT / ".data" / "tests")
         done = subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), *command], env={**clean, "KB_DATA_DIR": data, **environment}
+            [sys.executable, str(ROOT / "manage.py"), *command], env={**clean, "KB_DATA_DIR": str(DATA), **environment}
         )
         if done.returncode:
             sys.exit(done.returncode)

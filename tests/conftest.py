@@ -10,6 +10,7 @@ from django.conf import settings as django_settings
 from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 
+from kbsite import embedded_postgres
 from tests.provider_stub import provider  # noqa: F401  (a fixture)
 
 
@@ -17,6 +18,8 @@ from tests.provider_stub import provider  # noqa: F401  (a fixture)
 def django_db_setup(django_test_environment: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """Always both aliases: pytest-django would make only those that the tests name, and `default`, a mirror of `owner`,
     would then point at the real database."""
+    if django_settings.EMBEDDED_POSTGRES:
+        embedded_postgres.ensure_running(django_settings.DATA_DIR)
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False, aliases=["default", "owner"])
         assert connections["default"].settings_dict["NAME"].startswith("test_")
@@ -29,8 +32,6 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
 
 def pytest_unconfigure() -> None:
     """Leave no server behind."""
-    from kbsite import embedded_postgres
-
     if django_settings.EMBEDDED_POSTGRES:
         embedded_postgres.stop(django_settings.DATA_DIR)
 

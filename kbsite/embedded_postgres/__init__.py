@@ -6,6 +6,8 @@ migrations) and `kb_app` (what the application connects as). Connections use a U
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 import warnings
 from pathlib import Path
@@ -33,6 +35,23 @@ def ensure_running(data_dir: Path) -> str:
             _bootstrap(host)
             _hosts[data_dir] = host
         return _hosts[data_dir]
+
+
+def is_running(data_dir: Path) -> bool:
+    """Whether the server of `data_dir` runs. Asks the file that the server keeps while it does, and starts nothing."""
+    try:
+        pid = int((data_dir / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
+        os.kill(pid, 0)
+    except PermissionError:
+        return True  # somebody else's
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def psql() -> str:
+    """The machine's own psql, which can edit its line; else the wheel's."""
+    return shutil.which("psql") or str(Path(_wheel().__file__).parent / "pginstall" / "bin" / "psql")
 
 
 def stop(data_dir: Path) -> bool:

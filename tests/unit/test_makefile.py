@@ -50,4 +50,12 @@ def test_one_clear_sentence(tmp_path: Path, commands: dict[str, str], said: str)
 
 def test_help_names_the_targets() -> None:
     done = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert [line.split()[1] for line in done.stdout.splitlines()] == ["help", "demo", "test", "lint", "format", "clean"]
+    assert [line.split()[1] for line in done.stdout.splitlines()] == [
+        "help",
+        "demo",
+        "stop",
+        "test",
+        "lint",
+        "format",
+        "clean",
+    ]

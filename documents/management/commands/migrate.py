@@ -7,4 +7,6 @@ from django.core.management.commands import migrate
 class Command(migrate.Command):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.set_defaults(database="owner")
+        database = next(action for action in parser._actions if action.dest == "database")
+        database.default = "owner"
+        database.help = 'The connection to migrate through. Defaults to "owner", the role that owns the tables.'

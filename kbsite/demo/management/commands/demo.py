@@ -15,6 +15,7 @@ from django.db import OperationalError, connections
 
 from indexing.shutdown import on_signals
 from indexing.supervisor import Supervisor
+from kbsite import embedded_postgres
 from kbsite.demo import report, samples, services
 from kbsite.demo.folder import DataFolder, InUse
 from kbsite.demo.people import NameTaken, ensure_people
@@ -90,6 +91,8 @@ class Command(BaseCommand):
 
     def _prepare_database(self) -> None:
         self.progress.say("starting PostgreSQL" if settings.EMBEDDED_POSTGRES else "connecting to PostgreSQL")
+        if settings.EMBEDDED_POSTGRES:
+            embedded_postgres.ensure_running(settings.DATA_DIR)
         try:
             connections["owner"].ensure_connection()
         except OperationalError as error:
