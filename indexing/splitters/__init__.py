@@ -7,16 +7,26 @@ from typing import Protocol
 
 from indexing.blocks import Chunk, ParsedDocument
 from indexing.splitters import structure
+from indexing.splitters.measure import no_checkpoint
 
 SPLITTER_REVISION = "1"
 """Part of every pipeline's digest: change it with every change of what any strategy returns."""
 
 
 class Splitter(Protocol):
-    """Splits one document deterministically. Every chunk, with its context, counts at most `budget` tokens."""
+    """Splits one document deterministically. Every chunk, with its context, counts at most `budget` tokens.
+
+    `checkpoint` is called again and again, after short times whatever the document; what it raises ends the work.
+    """
 
     def __call__(
-        self, document: ParsedDocument, *, title: str, count_tokens: Callable[[str], int], budget: int
+        self,
+        document: ParsedDocument,
+        *,
+        title: str,
+        count_tokens: Callable[[str], int],
+        budget: int,
+        checkpoint: Callable[[], None],
     ) -> list[Chunk]: ...
 
 
@@ -30,6 +40,10 @@ def split(
     count_tokens: Callable[[str], int],
     budget: int,
     strategy: str = "structure",
+    checkpoint: Callable[[], None] = no_checkpoint,
 ) -> list[Chunk]:
-    """Split `document` by the named strategy. Raises `KeyError` for an unknown one, `ValueError` for a tiny budget."""
-    return STRATEGIES[strategy](document, title=title, count_tokens=count_tokens, budget=budget)
+    """Split `document` by the named strategy.
+
+    Raises `KeyError` for an unknown one, `ValueError` for a tiny budget, `DocumentTooLarge` for too many chunks.
+    """
+    return STRATEGIES[strategy](document, title=title, count_tokens=count_tokens, budget=budget, checkpoint=checkpoint)

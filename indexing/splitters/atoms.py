@@ -30,12 +30,17 @@ def atoms_of(blocks: Sequence[Block], meter: Meter, room: int) -> Iterator[Atom]
     position = 0
     while position < len(blocks):
         group = _lead_in_and_items(blocks, position)
-        costs = [meter.cost(block.text) for block in group]
-        together = sum(costs) + meter.gap * (len(group) - 1)
+        costs: list[int] = []
+        together = -meter.gap
+        for block in group:
+            costs.append(meter.cost(block.text))
+            together += meter.gap + costs[-1]
+            if together > room:
+                break
         if together <= room:
             yield Atom(group[0].locator.span[0], group[-1].locator.span[1], together)
             position += len(group)
-        elif len(group) > 1 and costs[0] + costs[1] + meter.gap <= room:
+        elif len(costs) > 1 and costs[0] + costs[1] + meter.gap <= room:
             # The whole list does not fit with what introduces it; at least its first item does.
             first_two = costs[0] + costs[1] + meter.gap
             yield Atom(group[0].locator.span[0], group[1].locator.span[1], first_two)

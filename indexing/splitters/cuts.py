@@ -6,10 +6,11 @@ All functions return intervals [start, end) of code points that cover every visi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from semantic_text_splitter import TextSplitter
 
-from indexing.splitters.measure import Meter
+from indexing.splitters.measure import WINDOW, Meter
 
 Interval = tuple[int, int]
 
@@ -17,10 +18,11 @@ _ABBREVIATED = r"(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|No|Nr))(?<!\b(?:Mrs|Inc|Ltd
 _CLOSING = r"[”’」』）】)\]\"']*"
 _SENTENCE_END = re.compile(
     rf"(?:[。！？；…]+{_CLOSING}"  # ends a sentence wherever it stands
-    rf"|[!?]+{_CLOSING}(?=\s)"
+    rf"|(?<![!?])[!?]++{_CLOSING}(?=\s)"  # from the start of a row of marks only: rows may be long
     rf"|{_ABBREVIATED}\.{_CLOSING}(?=\s+[^\sa-z])"
     r"|\n)[^\S\n]*"
 )
+_BREAK = re.compile(r"[\s，、：；。！？…]")
 
 
 def lines(text: str) -> list[Interval]:
@@ -31,8 +33,38 @@ def sentences(text: str) -> list[Interval]:
     return _between(text, [match.end() for match in _SENTENCE_END.finditer(text)])
 
 
-def pieces(text: str, meter: Meter, room: int) -> list[Interval]:
+def pieces(text: str, meter: Meter, room: int) -> Iterator[Interval]:
     """Intervals that each cost at most `room` tokens, or are one code point: the largest semantic units that fit."""
+    for begin, end in windows(text):
+        for s, e in _pieces(text[begin:end], meter, room):
+            yield begin + s, begin + e
+
+
+def windows(text: str) -> Iterator[Interval]:
+    """A text in intervals of at most `WINDOW` characters, each ending at a break in its second half where there is one.
+
+    What is done with a window takes time in proportion to the square of its length, so that a long text needs windows.
+    """
+    start = 0
+    while len(text) - start > WINDOW:
+        end = start + WINDOW
+        end = max((match.end() for match in _BREAK.finditer(text, end - WINDOW // 2, end)), default=end)
+        yield start, end
+        start = end
+    if start < len(text):
+        yield start, len(text)
+
+
+def trimmed(text: str, start: int, end: int) -> Interval:
+    """The interval without white space at its ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _pieces(text: str, meter: Meter, room: int) -> list[Interval]:
     whole = trimmed(text, 0, len(text))
     cost = meter.cost(text[whole[0] : whole[1]])
     if cost <= room or whole[1] - whole[0] < 2:
@@ -43,15 +75,6 @@ def pieces(text: str, meter: Meter, room: int) -> list[Interval]:
     for offset, piece in TextSplitter(capacity, trim=False).chunk_indices(text):
         found.extend((offset + start, offset + end) for start, end in _checked(piece, meter, room))
     return found
-
-
-def trimmed(text: str, start: int, end: int) -> Interval:
-    """The interval without white space at its ends."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def _checked(piece: str, meter: Meter, room: int) -> list[Interval]:

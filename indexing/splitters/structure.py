@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from indexing.blocks import Block, BlockKind, Chunk, ParsedDocument
+from indexing.errors import DocumentTooLarge
 from indexing.splitters.atoms import Atom, atoms_of, halves
 from indexing.splitters.measure import Meter
-from indexing.splitters.places import locate
+from indexing.splitters.places import Places
 
+MOST_CHUNKS = 20_000  # several thousand pages; embedding them takes hours
 SMALLEST_BUDGET = 32  # tokens; below it a tokenizer's marks and one rare character may not fit
 BETWEEN_HEADINGS = " › "
 
@@ -27,16 +29,43 @@ class _Section:
     blocks: list[Block] = field(default_factory=list)
 
 
-def split(document: ParsedDocument, *, title: str, count_tokens: Callable[[str], int], budget: int) -> list[Chunk]:
-    """Chunks in reading order. `budget` is in tokens, context included. Raises `ValueError` if it is too small."""
+class _Waiting:
+    """Atoms in their order, made when they are needed; some may be put back."""
+
+    def __init__(self, atoms: Iterator[Atom]) -> None:
+        self._atoms = atoms
+        self._back: deque[Atom] = deque()
+
+    def next(self) -> Atom | None:
+        return self._back.popleft() if self._back else next(self._atoms, None)
+
+    def put_back(self, *atoms: Atom) -> None:
+        self._back.extendleft(reversed(atoms))
+
+
+def split(
+    document: ParsedDocument,
+    *,
+    title: str,
+    count_tokens: Callable[[str], int],
+    budget: int,
+    checkpoint: Callable[[], None],
+) -> list[Chunk]:
+    """Chunks in reading order. `budget` is in tokens, context included.
+
+    Raises `ValueError` if it is too small, `DocumentTooLarge` for more than `MOST_CHUNKS` chunks.
+    """
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"A chunk needs room for {SMALLEST_BUDGET} tokens at least.")
-    meter = Meter(count_tokens)
+    meter = Meter(count_tokens, checkpoint)
+    places = Places(document.text)
     chunks: list[Chunk] = []
     for section in _sections(document.blocks):
         context = _context(title, section.path, meter, budget)
         for text, start, end, tokens in _pack(document.text, section, context, meter, budget):
-            locator = locate(_touched(section.blocks, start, end), start, end)
+            if len(chunks) == MOST_CHUNKS:
+                raise DocumentTooLarge(f"It has more than {MOST_CHUNKS:,} passages.")
+            locator = places.locate(_touched(section.blocks, start, end), start, end)
             chunks.append(Chunk(len(chunks), text, section.path, locator, tokens, context))
     return chunks
 
@@ -87,9 +116,8 @@ def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int)
     room = budget - meter.base - meter.cost(head)
     if room < 1:
         raise ValueError("The budget is too small for this tokenizer.")
-    waiting = deque(atoms_of(section.blocks, meter, room))
-    while waiting:
-        taken = _take(waiting, room, meter.gap)
+    waiting = _Waiting(atoms_of(section.blocks, meter, room))
+    while taken := _take(waiting, room, meter.gap):
         while taken:
             shown, start, end = _render(text, taken)
             tokens = meter.count(head + shown)
@@ -99,17 +127,21 @@ def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int)
             # Tokens of parts do not quite add up to those of the whole.
             last = taken.pop()
             if taken:
-                waiting.appendleft(last)
+                waiting.put_back(last)
             else:
-                waiting.extendleft(reversed(_smaller(text, last, meter)))
+                waiting.put_back(*_smaller(text, last, meter))
 
 
-def _take(waiting: deque[Atom], room: int, gap: int) -> list[Atom]:
-    taken = [waiting.popleft()]
-    cost = taken[0].prefix_cost + taken[0].cost
-    while waiting and cost + gap + waiting[0].cost <= room:
-        cost += gap + waiting[0].cost
-        taken.append(waiting.popleft())
+def _take(waiting: _Waiting, room: int, gap: int) -> list[Atom]:
+    """The atoms that fit into one chunk by their costs: at least one, none only at the end."""
+    taken: list[Atom] = []
+    cost = 0
+    while (atom := waiting.next()) is not None:
+        cost += gap + atom.cost if taken else atom.prefix_cost + atom.cost
+        if taken and cost > room:
+            waiting.put_back(atom)
+            break
+        taken.append(atom)
     return taken
 
 

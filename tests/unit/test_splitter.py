@@ -306,6 +306,6 @@ def test_whatever_the_document_nothing_is_lost_and_the_budget_holds(
 @given(TEXTS, st.integers(1, 30))
 def test_pieces_cover_a_text_and_fit(text: str, room: int) -> None:
     meter = Meter(len)
-    intervals = cuts.pieces(text, meter, room)
+    intervals = list(cuts.pieces(text, meter, room))
     assert "".join(squeezed(text[start:end]) for start, end in intervals) == squeezed(text)
     assert all(end - start <= room for start, end in intervals)
