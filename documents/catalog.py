@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from documents.errors import NotAllowed, NotFound
@@ -89,8 +90,9 @@ def original(*, actor: User, document_id: uuid.UUID, version_number: int) -> Doc
 
 def with_state(*, actor: User) -> DocumentQuerySet:
     """Documents that `actor` may see, annotated by the search index, with `shown_title`: a reader is shown the title that
-    was published, not that of a draft."""
-    published = DocumentVersion.objects.filter(document=OuterRef("pk"), number=OuterRef("requested_version"))
+    is in force, not that of a draft or of a version that waits until it is searchable."""
+    in_force = Coalesce(OuterRef("published_version"), OuterRef("requested_version"))
+    published = DocumentVersion.objects.filter(document=OuterRef("pk"), number=in_force)
     shown = Case(
         When(tenant__in=tenants_where(actor, OVERSEEING_ROLES), then=F("title")),
         default=Subquery(published.values("title")[:1]),

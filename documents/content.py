@@ -102,15 +102,21 @@ def read(content: StoredContent) -> bytes:
     return data
 
 
-def sweep_staged(*, limit: int = 500, dry_run: bool = False) -> int:
-    """Remove uploads that were staged but never confirmed within the grace period; return how many."""
+def sweep_staged(*, batch: int = 500, dry_run: bool = False) -> int:
+    """Remove uploads that were staged but never confirmed within the grace period; return how many.
+
+    Looks for `batch` uploads at a time until none is left, or until the storage removes none of a whole batch.
+    """
     before = timezone.now() - timedelta(seconds=settings.KB_UPLOAD_GRACE_SECONDS)
     orphans = StoredContent.objects.filter(state=StoredContent.State.STAGED, created_at__lt=before)
     if dry_run:
         return orphans.count()
-    swept = 0
-    for row in orphans.order_by("created_at")[:limit]:
-        swept += _drop(row)
+    swept, kept = 0, set[int]()
+    while some := list(orphans.exclude(pk__in=kept).order_by("created_at")[:batch]):
+        stays = {row.pk for row in some if not _drop(row)}
+        swept, kept = swept + len(some) - len(stays), kept | stays
+        if len(stays) == batch:
+            break
     return swept
 
 

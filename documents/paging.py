@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -40,6 +40,7 @@ def _position(rows: QuerySet[Row], cursor: str) -> tuple[datetime, Any]:
         moment = datetime.fromisoformat(at)
         if moment.tzinfo is None:
             raise ValueError
-        return moment, rows.model._meta.pk.to_python(last)
-    except (ValueError, ValidationError):
+        # In UTC here: a moment at the end of time with an offset is none that the database could be asked for.
+        return moment.astimezone(UTC), rows.model._meta.pk.to_python(last)
+    except (ValueError, OverflowError, ValidationError):
         raise InvalidInput(_("The cursor is not one that this list gave out. Begin without one.")) from None

@@ -174,28 +174,38 @@ def promote(*, document: Document, version_number: int) -> None:
     )
 
 
-def purge_deleted(*, limit: int = 100, dry_run: bool = False) -> int:
+def purge_deleted(*, batch: int = 100, dry_run: bool = False) -> int:
     """Remove what is left of deleted documents: chunks, caches, versions and files; return how many documents.
 
-    The document's row stays as a tombstone without its title, and so does the audit trail.
+    The document's row stays as a tombstone without its title, and so does the audit trail. Looks for `batch` documents at a
+    time until none is left that could be purged; each is a transaction of its own.
     """
     waiting = Document.objects.filter(deleted_at__isnull=False, purged_at=None).order_by("deleted_at")
     if dry_run:
         return waiting.count()
-    purged = 0
-    for document_id in list(waiting.values_list("pk", flat=True)[:limit]):
-        with transaction.atomic():
-            document = Document.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=document_id).first()
-            if document is None or not search_index().purge(document_id=document_id):
-                continue  # a worker still holds it: the next sweep comes back
-            used = list(document.versions.values_list("content_id", flat=True))
-            document.publications.all().delete()
-            document.versions.all().delete()
-            content.abandon(used)
-            Document.objects.filter(pk=document_id).update(purged_at=timezone.now(), title="(deleted)")
-        content.drop_abandoned(used)
-        purged += 1
+    purged, held = 0, set[uuid.UUID]()
+    while some := list(waiting.exclude(pk__in=held).values_list("pk", flat=True)[:batch]):
+        for document_id in some:
+            if _purge(document_id):
+                purged += 1
+            else:
+                held.add(document_id)  # a worker or another sweep has it: the next sweep comes back
     return purged
+
+
+def _purge(document_id: uuid.UUID) -> bool:
+    with transaction.atomic():
+        waiting = Document.objects.select_for_update(no_key=True, skip_locked=True).filter(purged_at=None)
+        document = waiting.filter(pk=document_id).first()
+        if document is None or not search_index().purge(document_id=document_id):
+            return False
+        used = list(document.versions.values_list("content_id", flat=True))
+        document.publications.all().delete()
+        document.versions.all().delete()
+        content.abandon(used)
+        Document.objects.filter(pk=document_id).update(purged_at=timezone.now(), title="(deleted)")
+    content.drop_abandoned(used)
+    return True
 
 
 def _version(document: Document, number: int) -> DocumentVersion:
@@ -228,6 +238,10 @@ def _bring_into_force(document: Document, version: DocumentVersion, actor: User)
     document.requested_version = version.number
     if not waits and document.published_version != version.number:
         document.published_version, document.published_at = version.number, now
+        # It was asked for before and waited; now the policy is another.
+        Publication.objects.filter(document=document, version_number=version.number, published_at=None).update(
+            published_at=now
+        )
     if hides_older:
         document.serve_from_version = max(document.serve_from_version, version.number)
     document.withdrawn_at = None

@@ -64,12 +64,8 @@ class Attempt:
         queue.report(self._lease, stage=stage, done=done, total=total)
 
     def _parse(self) -> ParsedDocument:
-        key = {
-            "tenant_id": self._lease.tenant_id,
-            "content_digest": self._facts["content_digest"],
-            "media_type": self._facts["media_type"],
-        }
-        parsed = cache.find_parsed(**key)
+        key = {"content_digest": self._facts["content_digest"], "media_type": self._facts["media_type"]}
+        parsed = cache.find_parsed(tenant_id=self._lease.tenant_id, **key)
         if parsed is None:
             data = self._read()
             ensure_no_transaction()
@@ -80,7 +76,8 @@ class Attempt:
                 timeout=settings.KB_PARSE_TIMEOUT,
                 memory_bytes=settings.KB_PARSE_MEMORY,
             )
-            cache.keep_parsed(parsed, **key)
+            fresh = parsed
+            retrying(lambda: cache.keep_parsed(self._lease, fresh, **key))
         return parsed
 
     def _read(self) -> bytes:
@@ -95,6 +92,7 @@ class Attempt:
             title=self._facts["title"],
             count_tokens=embedder.count_tokens,
             budget=min(self._facts["pipeline_config"]["splitter"]["tokens"], embedder.max_tokens),
+            checkpoint=self._checkpoint,
         )
         if not chunks:
             raise NoText
@@ -103,15 +101,15 @@ class Attempt:
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
         """Vectors by digest of the embedded text: from the cache, the rest from the model, each batch kept at once."""
         texts = {item.embedded_digest: item.chunk.embedded_text for item in chunks}
-        key: dict[str, Any] = {"tenant_id": self._lease.tenant_id, "fingerprint": embedder.fingerprint()}
-        vectors = cache.find_vectors(**key, digests=list(texts))
+        model = embedder.fingerprint()
+        vectors = retrying(lambda: cache.find_vectors(self._lease, fingerprint=model, digests=list(texts)))
         unknown = [digest for digest in texts if digest not in vectors]
         for batch in batches(unknown, embedder.batch_size):
             self._step(Stage.EMBED, len(vectors), len(texts))
             ensure_no_transaction()
             embedded = embedder.embed_passages([texts[digest] for digest in batch])
             fresh = {digest: cache.literal(vector) for digest, vector in zip(batch, embedded, strict=True)}
-            cache.keep_vectors(**key, vectors=fresh)
+            retrying(partial(cache.keep_vectors, self._lease, fingerprint=model, vectors=fresh))
             vectors.update(fresh)
         return vectors
 

@@ -1,4 +1,8 @@
-"""Results that survive a task: what was parsed and what was embedded, per tenant, keyed by content and configuration."""
+"""Results that survive a task: what was parsed and what was embedded, per tenant, keyed by content and configuration.
+
+They hold text, so they are written under the lease like chunks: a worker that was cut off while its document was deleted and
+purged brings nothing of it back. `LeaseLost` then.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
+from django.db import transaction
 
+from indexing import queue
 from indexing.blocks import ParsedDocument
 from indexing.embedders.base import Vectors
+from indexing.lease import Lease
 from indexing.parsers import PARSER_REVISION
 from indexing.statements import row, rows
 
@@ -22,36 +29,50 @@ def find_parsed(*, tenant_id: int, content_digest: str, media_type: str) -> Pars
     return ParsedDocument.from_json(json.loads(zlib.decompress(bytes(found["parsed"])))) if found else None
 
 
-def keep_parsed(parsed: ParsedDocument, *, tenant_id: int, content_digest: str, media_type: str) -> None:
+def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, media_type: str) -> None:
+    """Keep what the bytes of the lease's version were parsed to. Raises `LeaseLost`."""
     packed = zlib.compress(json.dumps(parsed.to_json(), ensure_ascii=False).encode(), level=3)
-    row(
-        "sink",
-        "cache_parse",
-        tenant=tenant_id,
-        digest=content_digest,
-        media_type=media_type,
-        revision=PARSER_REVISION,
-        parsed=packed,
-    )
+    with transaction.atomic():
+        queue.fence(lease)
+        row(
+            "sink",
+            "cache_parse",
+            tenant=lease.tenant_id,
+            digest=content_digest,
+            media_type=media_type,
+            revision=PARSER_REVISION,
+            parsed=packed,
+        )
 
 
-def find_vectors(*, tenant_id: int, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:
-    """Vectors known for these text digests, as pgvector literals."""
-    found = rows("sink", "cached_vectors", tenant=tenant_id, fingerprint=fingerprint, digests=list(digests))
+def find_vectors(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:
+    """Vectors known for these text digests, as pgvector literals; the document is noted for those. Raises `LeaseLost`."""
+    with transaction.atomic():
+        queue.fence(lease)
+        found = rows("sink", "cached_vectors", tenant=lease.tenant_id, fingerprint=fingerprint, digests=list(digests))
+        _note(lease, [item["text_digest"] for item in found])
     return {item["text_digest"]: item["embedding"] for item in found}
 
 
-def keep_vectors(*, tenant_id: int, fingerprint: str, vectors: dict[str, str]) -> None:
-    """Keep one embedded batch, committed at once: a crash later costs nothing of it."""
+def keep_vectors(lease: Lease, *, fingerprint: str, vectors: dict[str, str]) -> None:
+    """Keep one embedded batch, committed at once: a crash later costs nothing of it. Raises `LeaseLost`."""
     digests = sorted(vectors)
-    rows(
-        "sink",
-        "cache_vectors",
-        tenant=tenant_id,
-        fingerprint=fingerprint,
-        digests=digests,
-        vectors=[vectors[digest] for digest in digests],
-    )
+    with transaction.atomic():
+        queue.fence(lease)
+        _note(lease, digests)
+        rows(
+            "sink",
+            "cache_vectors",
+            tenant=lease.tenant_id,
+            fingerprint=fingerprint,
+            digests=digests,
+            vectors=[vectors[digest] for digest in digests],
+        )
+
+
+def _note(lease: Lease, digests: list[str]) -> None:
+    """Remember that the lease's document has these texts: its purge finds their vectors by this, staged or not."""
+    rows("sink", "note_texts", document=lease.document_id, tenant=lease.tenant_id, digests=digests)
 
 
 def literal(vector: Vectors) -> str:

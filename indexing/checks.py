@@ -1,4 +1,4 @@
-"""What `manage.py check` refuses about indexing: settings that no embedder can be built from."""
+"""What `manage.py check` refuses about indexing: settings that no embedder can be built from, or no lease be held with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
+
+from indexing.errors import EmbeddingUnavailable
+from indexing.lease import LONGEST_LEASE
+from indexing.providers import default_embedder_config, embedder_for
 
 POSITIVE = (
     "KB_LEASE_SECONDS",
@@ -29,6 +33,26 @@ def embedding_endpoint_is_described(**_: Any) -> list[CheckMessage]:
                 hint="Set both to what the endpoint serves, or unset the URL to use the bundled model.",
                 id="indexing.E001",
             )
+        ]
+    try:
+        embedder_for({"embedder": default_embedder_config()})
+    except EmbeddingUnavailable as error:
+        return [
+            Error(
+                str(error),
+                hint="Correct KB_EMBEDDING_URL, or the setting that the reason names.",
+                id="indexing.E003",
+            )
+        ]
+    return []
+
+
+@register()
+def lease_is_not_too_long(**_: Any) -> list[CheckMessage]:
+    """The database refuses a longer one: whatever a worker holds is free again soon after it died."""
+    if settings.KB_LEASE_SECONDS > LONGEST_LEASE:
+        return [
+            Error(f"KB_LEASE_SECONDS is at most {LONGEST_LEASE}, not {settings.KB_LEASE_SECONDS}.", id="indexing.E004")
         ]
     return []
 

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+LONGEST_LEASE = 600  # seconds; the guard of index_task refuses more
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:

@@ -201,7 +201,6 @@ class Chunk(models.Model):
         indexes = [
             GinIndex(fields=["terms"], name="chunk_terms"),
             models.Index(fields=["task_id"], name="chunk_of_task"),
-            models.Index(fields=["tenant", "embedded_digest"], name="chunk_embedded_text"),
         ]
 
 
@@ -299,6 +298,20 @@ class EmbeddingCache(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
         ]
+
+
+class EmbeddedText(models.Model):
+    """Which document has which embedded text: a purge finds its vectors by this, those of a task that died before staging
+    too. Written in the transaction that reads or writes them; no foreign keys, since its lease says which document."""
+
+    pk = models.CompositePrimaryKey("document_id", "text_digest")
+    document_id = models.UUIDField()
+    text_digest = models.CharField(max_length=64)
+    tenant_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "embedded_text"
+        indexes = [models.Index(fields=["tenant_id", "text_digest"], name="embedded_text_of_tenant")]
 
 
 class TermStatistic(models.Model):

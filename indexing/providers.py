@@ -37,7 +37,7 @@ def default_embedder_config() -> dict[str, Any]:
 def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = None) -> Embedder:
     """The embedder of a pipeline, kept for the process. `timeout`: seconds for a request, if not the setting's.
 
-    Raises `EmbeddingUnavailable` if its endpoint is not configured.
+    Raises `EmbeddingUnavailable` if its endpoint is not configured, or if no embedder can be made of what is.
     """
     stored = json.dumps(pipeline_config["embedder"], sort_keys=True)
     endpoint = None
@@ -50,7 +50,10 @@ def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = Non
             connect_timeout=settings.KB_EMBEDDING_CONNECT_TIMEOUT,
             timeout=timeout or settings.KB_EMBEDDING_TIMEOUT,
         )
-    return _build(stored, settings.KB_EMBEDDING_BATCH_SIZE, endpoint)
+    try:
+        return _build(stored, settings.KB_EMBEDDING_BATCH_SIZE, endpoint)
+    except ValueError as error:  # its text quotes no secret
+        raise EmbeddingUnavailable(f"No embedder can be made of the settings: {error}.") from error
 
 
 @lru_cache(maxsize=8)

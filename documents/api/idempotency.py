@@ -72,13 +72,15 @@ def idempotent(*, before: Callable[..., Any] | None = None, atomic: bool = True)
     return decorate
 
 
-def sweep(*, limit: int = 1000, dry_run: bool = False) -> int:
-    """Remove records that are kept no longer; return how many."""
+def sweep(*, batch: int = 1000, dry_run: bool = False) -> int:
+    """Remove records that are kept no longer, `batch` in a transaction; return how many."""
     old = IdempotencyRecord.objects.filter(created_at__lt=_oldest_kept())
     if dry_run:
         return old.count()
-    some = list(old.values_list("pk", flat=True)[:limit])
-    return IdempotencyRecord.objects.filter(pk__in=some).delete()[0]
+    swept = 0
+    while some := list(old.values_list("pk", flat=True)[:batch]):
+        swept += IdempotencyRecord.objects.filter(pk__in=some).delete()[0]
+    return swept
 
 
 def _key_of(request: Request) -> str | None:

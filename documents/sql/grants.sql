@@ -3,7 +3,7 @@ GRANT USAGE ON SCHEMA public TO :application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :application;
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO :application;
 -- Immutable or append-only by privilege too, not only by trigger.
-REVOKE UPDATE ON document_version FROM :application;
+REVOKE UPDATE ON document_version, read_rule FROM :application;
 -- A deleted document stays as a tombstone: removed, it could be made again under its old id.
 REVOKE DELETE ON document FROM :application;
 REVOKE UPDATE, DELETE ON audit_event FROM :application;

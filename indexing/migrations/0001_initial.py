@@ -180,6 +180,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='EmbeddedText',
+            fields=[
+                ('pk', models.CompositePrimaryKey('document_id', 'text_digest', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('document_id', models.UUIDField()),
+                ('text_digest', models.CharField(max_length=64)),
+                ('tenant_id', models.BigIntegerField()),
+            ],
+            options={
+                'db_table': 'embedded_text',
+                'indexes': [models.Index(fields=['tenant_id', 'text_digest'], name='embedded_text_of_tenant')],
+            },
+        ),
+        migrations.CreateModel(
             name='EmbeddingCache',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -261,10 +274,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='chunk',
             index=models.Index(fields=['task_id'], name='chunk_of_task'),
-        ),
-        migrations.AddIndex(
-            model_name='chunk',
-            index=models.Index(fields=['tenant', 'embedded_digest'], name='chunk_embedded_text'),
         ),
         migrations.AddConstraint(
             model_name='chunk',

@@ -97,6 +97,13 @@ SELECT %(tenant)s, %(fingerprint)s, digest, vector::vector
 ON CONFLICT (tenant_id, text_digest, fingerprint) DO NOTHING
 RETURNING id;
 
+-- name: note_texts
+-- Remember which document has which embedded texts; sorted, likewise. No row: all were known.
+INSERT INTO embedded_text (document_id, text_digest, tenant_id)
+SELECT %(document)s, digest, %(tenant)s FROM unnest(%(digests)s::text[]) AS digest ORDER BY digest
+ON CONFLICT (document_id, text_digest) DO NOTHING
+RETURNING text_digest;
+
 -- name: cached_parse
 -- The parse result of these bytes, compressed. No row: not parsed yet by this revision.
 SELECT parsed FROM parse_cache
@@ -128,13 +135,17 @@ RETURNING id;
 DELETE FROM search_pointer WHERE document_id = %(document)s RETURNING id;
 
 -- name: purge_vectors_cache
--- Remove cached vectors of texts that only this document has. No row: none.
-DELETE FROM embedding_cache e
- WHERE e.tenant_id = %(tenant)s
-   AND e.text_digest IN (SELECT embedded_digest FROM chunk WHERE document_id = %(document)s)
-   AND NOT EXISTS (SELECT 1 FROM chunk c
-                    WHERE c.tenant_id = e.tenant_id AND c.embedded_digest = e.text_digest AND c.document_id <> %(document)s)
-RETURNING e.id;
+-- Forget which texts a deleted document had, and remove the cached vectors of those that no living document has; locked in
+-- order, for two purges at once. No row: none.
+WITH texts AS (DELETE FROM embedded_text WHERE document_id = %(document)s RETURNING text_digest),
+unused AS MATERIALIZED (
+    SELECT e.id FROM embedding_cache e
+     WHERE e.tenant_id = %(tenant)s AND e.text_digest IN (SELECT text_digest FROM texts)
+       AND NOT EXISTS (SELECT 1 FROM embedded_text t JOIN document d ON d.id = t.document_id AND d.deleted_at IS NULL
+                        WHERE t.tenant_id = e.tenant_id AND t.text_digest = e.text_digest)
+     ORDER BY e.text_digest, e.id FOR UPDATE)
+DELETE FROM embedding_cache WHERE id IN (SELECT id FROM unused)
+RETURNING id;
 
 -- name: purge_parse_cache
 -- Remove parse results of bytes that only deleted documents have. No row: none.

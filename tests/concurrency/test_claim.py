@@ -222,12 +222,15 @@ def test_a_cancelled_attempt_leaves_the_cache_usable(world: World) -> None:
     """Two workers that cache the same texts in opposite order do not wait for each other in a circle."""
     digests = [f"{number:064x}" for number in range(200)]
     vectors = dict.fromkeys(digests, "[1,2]")
+    for _ in range(2):
+        world.publish(world.upload())
+    first, second = claim("first"), claim("second")
     with Session() as one, Session() as two:
         one.begin()
-        one.run(lambda: cache.keep_vectors(tenant_id=world.tenant.pk, fingerprint="f", vectors=vectors))
+        one.run(lambda: cache.keep_vectors(first, fingerprint="f", vectors=vectors))
         backwards = dict(reversed(vectors.items()))
-        waiting = two.start(lambda: cache.keep_vectors(tenant_id=world.tenant.pk, fingerprint="f", vectors=backwards))
+        waiting = two.start(lambda: cache.keep_vectors(second, fingerprint="f", vectors=backwards))
         two.wait_until_blocked()
         one.commit()
         assert waiting.result(timeout=20) is None
-    assert len(cache.find_vectors(tenant_id=world.tenant.pk, fingerprint="f", digests=digests)) == 200
+    assert len(cache.find_vectors(second, fingerprint="f", digests=digests)) == 200

@@ -9,7 +9,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 
 from documents import publishing
-from documents.models import Document
+from documents.models import Document, DocumentVersion
 from documents.ports import search_index
 from indexing import cache, queue
 from indexing.backoff import Verdict
@@ -64,12 +64,13 @@ def files() -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
-def keep_caches(world: World, text: str, document: Document) -> None:
-    """What an attempt at this document leaves in the caches."""
+def keep_caches(lease: Lease, *texts: str) -> None:
+    """What an attempt at version 1 of a document leaves in the caches."""
     from indexing.blocks import ParsedDocument
 
-    version = document.versions.get(number=1)
-    parsed = ParsedDocument(media_type=version.media_type, text=text, blocks=())
-    key = {"content_digest": version.content.sha256, "media_type": version.media_type}
-    cache.keep_parsed(parsed, tenant_id=world.tenant.pk, **key)
-    cache.keep_vectors(tenant_id=world.tenant.pk, fingerprint="f", vectors={text_digest(text): vector_of(text, 384)})
+    version = DocumentVersion.objects.get(document=lease.document_id, number=1)
+    parsed = ParsedDocument(media_type=version.media_type, text=texts[0], blocks=())
+    cache.keep_parsed(lease, parsed, content_digest=version.content.sha256, media_type=version.media_type)
+    known = cache.find_vectors(lease, fingerprint="f", digests=[text_digest(text) for text in texts])
+    fresh = {text_digest(text): vector_of(text, 384) for text in texts if text_digest(text) not in known}
+    cache.keep_vectors(lease, fingerprint="f", vectors=fresh)

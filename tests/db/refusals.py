@@ -7,6 +7,7 @@ from typing import Any
 from django.db import Error, connections, transaction
 
 DENIED = "42501"
+FOREIGN_KEY = "23503"
 
 
 def sqlstate(statement: str, parameters: Any = (), *, using: str = "default") -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from dataclasses import dataclass
 
@@ -208,6 +209,10 @@ def test_the_list_is_paged(cast: Cast) -> None:
             break
     assert found == ["4", "3", "2", "1", "0"]
     for bad in ("x", "eA==", "é", "MjAyNi0wMS0wMSB4"):
+        assert cast.editor.get("documents", tenant=tenant, cursor=bad).code == "invalid"
+    # Moments that are none once they are put into UTC.
+    for moment in ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"):
+        bad = base64.urlsafe_b64encode(f"{moment} {uuid.uuid4()}".encode()).decode()
         assert cast.editor.get("documents", tenant=tenant, cursor=bad).code == "invalid"
 
 

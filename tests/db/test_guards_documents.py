@@ -8,7 +8,7 @@ from django.db import connection
 from documents import publishing
 from documents.models import AuditEvent
 from indexing.models import PointerLog, TaskEvent
-from tests.db.refusals import DENIED, sqlstate
+from tests.db.refusals import DENIED, FOREIGN_KEY, sqlstate
 from tests.db.staging import finished, leased
 from tests.factories import World, make_world
 
@@ -28,6 +28,19 @@ def test_versions_never_change(world: World) -> None:
     assert sqlstate("UPDATE document_version SET title = 'x'") == DENIED
     assert sqlstate("UPDATE document_version SET title = 'x'", using="owner") == "KB001"
     assert sqlstate("DELETE FROM document_version") == "KB001"
+
+
+def test_a_rule_stays_with_its_version(world: World) -> None:
+    """Moved to another version, it would let its reader see that one."""
+    document = world.upload()
+    world.new_version(document, "second")
+    world.publish(document)
+    move = "UPDATE read_rule SET version_number = 1"
+    assert sqlstate(move) == DENIED
+    assert sqlstate(move, using="owner") == FOREIGN_KEY
+    forged = """INSERT INTO read_rule (version_id, document_id, version_number, kind)
+                SELECT id, document_id, 2, 'everyone' FROM document_version WHERE number = 1"""
+    assert sqlstate(forged) == FOREIGN_KEY
 
 
 def test_deleted_is_deleted(world: World) -> None:

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from indexing import queue
+from indexing.lease import LONGEST_LEASE
 from indexing.states import MOVES, TaskState
 from tests.db.refusals import DENIED, sqlstate
 from tests.db.staging import claim, expire, leased
@@ -53,7 +54,19 @@ def test_a_live_lease_is_not_cut_short(world: World) -> None:
 def test_a_dead_lease_is_not_renewed(world: World) -> None:
     lease = leased(world)
     expire(lease.task_id)
-    assert sqlstate("UPDATE index_task SET lease_until = now() + interval '1 h'") == "KB015"
+    assert sqlstate("UPDATE index_task SET lease_until = now() + interval '1 min'") == "KB015"
+
+
+def test_a_lease_reaches_ten_minutes_at_most(world: World) -> None:
+    """Renewals take no fence: without a bound, one UPDATE would keep a task for good."""
+    lease = leased(world)
+    assert sqlstate("UPDATE index_task SET lease_until = now() + interval '1 day'") == "KB015"
+    expire(lease.task_id)
+    takeover = "UPDATE index_task SET attempts = attempts + 1, lease_until = now() + interval '1 day'"
+    assert sqlstate(takeover) == "KB015"
+    longest = queue.claim(worker="next", pool="online", lease_seconds=LONGEST_LEASE)
+    assert longest is not None
+    assert queue.renew(longest, lease_seconds=LONGEST_LEASE) == "renewed"
 
 
 def test_a_lease_that_ran_out_may_be_taken_over_or_buried_and_nothing_else(world: World) -> None:
@@ -63,7 +76,7 @@ def test_a_lease_that_ran_out_may_be_taken_over_or_buried_and_nothing_else(world
     assert sqlstate(f"UPDATE index_task SET state = 'SUCCEEDED', {end}") == "KB015"
     assert sqlstate(f"UPDATE index_task SET state = 'CANCELLED', {end}") == "KB015"
     assert sqlstate(f"UPDATE index_task SET state = 'DEAD', {end}") is None
-    takeover = "attempts = attempts + 1, lease_owner = 'next', lease_until = now() + interval '1 h'"
+    takeover = "attempts = attempts + 1, lease_owner = 'next', lease_until = now() + interval '1 min'"
     assert sqlstate(f"UPDATE index_task SET {takeover}") is None
 
 
@@ -73,7 +86,7 @@ def test_waiting_tasks_skip_no_state(world: World) -> None:
         "state = 'SUCCEEDED', finished_at = now()",
         "state = 'DEAD', finished_at = now(), error_code = 'X'",
         "state = 'RETRY_WAIT', next_attempt_at = now(), error_code = 'X'",
-        "state = 'RUNNING', lease_owner = 'w', lease_until = now() + interval '1 h'",
+        "state = 'RUNNING', lease_owner = 'w', lease_until = now() + interval '1 min'",
     ):
         assert sqlstate(f"UPDATE index_task SET {change}") == "KB014", change
 

@@ -124,19 +124,13 @@ class TestPassage:
     def cited(self, office: Office, *, parsed: bool = True, readers: tuple[Reader, ...] = (Reader("everyone"),)) -> Any:
         document = office.world.upload(TEXT)
         office.world.publish(document, readers=readers)
+        lease = claim()
         if parsed:
-            self.keep_parsed(document)
-        finished(claim(), [TEXT])
+            version = document.versions.get()
+            key = {"content_digest": version.content.sha256, "media_type": version.media_type}
+            cache.keep_parsed(lease, parse(TEXT.encode()), **key)
+        finished(lease, [TEXT])
         return document
-
-    def keep_parsed(self, document: Any) -> None:
-        version = document.versions.get()
-        cache.keep_parsed(
-            parse(TEXT.encode()),
-            tenant_id=document.tenant_id,
-            content_digest=version.content.sha256,
-            media_type=version.media_type,
-        )
 
     def open(self, office: Office, who: str, document: Any, version: int = 1, span: str = "8-15") -> Any:
         return office.clients[who].get(reverse("passage", args=[document.pk, version]), {"span": span})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from documents import publishing, uploading
+from documents import catalog, publishing, uploading
 from documents.errors import (
     Conflict,
     InvalidInput,
@@ -245,6 +245,37 @@ def test_publish_when_ready_moves_published_in_the_finish_alone(world: World) ->
     assert (after.published_version, shown(document)) == (2, ("SEARCHABLE", 2))
     pending.refresh_from_db()
     assert pending.published_at == after.published_at
+
+
+def test_a_version_that_waited_comes_into_force_by_another_policy(world: World) -> None:
+    """Published again after the policy was changed, it is in force at once, and the history says since when."""
+    document = world.upload()
+    second_version(world, document, staleness="publish_when_ready")
+    publishing.set_staleness(actor=world.editor, document_id=document.pk, revision=None, staleness="serve_previous")
+    world.publish(document, version=2)
+    asked = Publication.objects.get(version_number=2)
+    assert (fresh(document).published_version, asked.published_at) == (2, fresh(document).published_at)
+    finish()
+    asked.refresh_from_db()
+    assert asked.published_at == fresh(document).published_at
+
+
+def test_readers_are_shown_the_title_in_force(world: World) -> None:
+    """Not that of a version that waits until it is searchable."""
+    reader = world.member("rita")
+    document = world.upload(title="Travel")
+    second_version(world, document, staleness="publish_when_ready")
+    uploading.add_version(
+        actor=world.editor, document_id=document.pk, revision=None, data=b"third", file_name="a.md", title="New"
+    )
+    world.publish(document, version=3)
+
+    def title() -> str:
+        return catalog.document_with_state(actor=reader, document_id=document.pk).shown_title  # type: ignore[attr-defined, no-any-return]
+
+    assert title() == "Travel"
+    finish()
+    assert title() == "New"
 
 
 def test_publish_when_ready_of_a_first_version(world: World) -> None:

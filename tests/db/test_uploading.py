@@ -21,11 +21,12 @@ from documents.errors import (
     StorageFailed,
     UnsupportedMediaType,
 )
-from documents.models import Document, StoredContent
+from documents.models import Document, DocumentVersion, StoredContent
 from indexing import cache
 from indexing.identity import text_digest
 from indexing.models import Chunk, EmbeddingCache, ParseCache, Pipeline
-from tests.db.looking import files, finish, fresh, keep_caches
+from tests.db.looking import files, fresh, keep_caches
+from tests.db.staging import claim, finished, leased
 from tests.factories import World, make_world
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
@@ -195,16 +196,16 @@ def test_a_tenant_without_any_pipeline_is_not_made(monkeypatch: pytest.MonkeyPat
 def test_caches_are_kept_apart_by_tenant(world: World) -> None:
     """Identical text in another tenant is neither reused nor revealed."""
     other = make_world()
-    document = world.upload("same bytes")
-    keep_caches(world, "same text", document)
-    version = document.versions.get()
+    mine, theirs = leased(world, "same bytes"), leased(other, "same bytes")
+    keep_caches(mine, "same text")
+    version = DocumentVersion.objects.get(document=mine.document_id)
     key: dict[str, Any] = {"content_digest": version.content.sha256, "media_type": version.media_type}
     assert cache.find_parsed(tenant_id=world.tenant.pk, **key) is not None
     assert cache.find_parsed(tenant_id=other.tenant.pk, **key) is None
     digests = [text_digest("same text")]
-    assert cache.find_vectors(tenant_id=world.tenant.pk, fingerprint="f", digests=digests)
-    assert not cache.find_vectors(tenant_id=other.tenant.pk, fingerprint="f", digests=digests)
-    assert not cache.find_vectors(tenant_id=world.tenant.pk, fingerprint="g", digests=digests), "nor by another model"
+    assert cache.find_vectors(mine, fingerprint="f", digests=digests)
+    assert not cache.find_vectors(theirs, fingerprint="f", digests=digests)
+    assert not cache.find_vectors(mine, fingerprint="g", digests=digests), "nor by another model"
 
 
 def test_purging_leaves_another_tenants_caches(world: World) -> None:
@@ -212,8 +213,9 @@ def test_purging_leaves_another_tenants_caches(world: World) -> None:
     mine, theirs = world.upload("same bytes"), other.upload("same bytes")
     for place, document in ((world, mine), (other, theirs)):
         place.publish(document)
-        finish(("same text",))
-        keep_caches(place, "same text", document)
+        lease = claim()
+        keep_caches(lease, "same text")
+        finished(lease, ("same text",))
     publishing.delete_document(actor=world.editor, document_id=mine.pk)
     assert publishing.purge_deleted() == 1
     for model in (EmbeddingCache, ParseCache, Chunk):

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 
 from documents import content, publishing, uploading
@@ -19,9 +20,9 @@ from documents.models import AuditEvent, Document, DocumentVersion, Publication,
 from indexing import queue, sink
 from indexing.errors import DocumentDeleted, DocumentWithdrawn
 from indexing.identity import text_digest
-from indexing.models import Chunk, EmbeddingCache, IndexTask, ParseCache, SearchPointer
+from indexing.models import Chunk, EmbeddedText, EmbeddingCache, IndexTask, ParseCache, SearchPointer
 from tests.db.looking import files, finish, found, fresh, keep_caches, kill, shown, task
-from tests.db.staging import claim, expire, stage
+from tests.db.staging import claim, expire, finished, stage
 from tests.factories import World, make_world
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
@@ -181,9 +182,9 @@ def test_purge_removes_what_is_the_documents_alone(world: World) -> None:
     alone = world.upload("only here")
     for document, texts in ((mine, ("shared", "private")), (other, ("shared",)), (alone, ("alone",))):
         world.publish(document)
-        finish(texts)
-        for text in texts:
-            keep_caches(world, text, document)
+        lease = claim()
+        keep_caches(lease, *texts)
+        finished(lease, texts)
     kept = other.versions.get(number=1).content
     for document in (mine, alone):
         publishing.delete_document(actor=world.editor, document_id=document.pk)
@@ -199,6 +200,41 @@ def test_purge_removes_what_is_the_documents_alone(world: World) -> None:
     assert AuditEvent.objects.filter(document_id=mine.pk).count() == 3
     assert publishing.purge_deleted() == 0
     assert (shown(mine), shown(other)) == (("DELETED", None), ("SEARCHABLE", 1))
+    publishing.delete_document(actor=world.editor, document_id=other.pk)
+    assert publishing.purge_deleted() == 1
+    for model in (EmbeddingCache, EmbeddedText, ParseCache, Chunk):
+        assert not model.objects.exists(), "what two documents shared goes with the second"
+
+
+def test_one_sweep_removes_all_there_is(world: World) -> None:
+    """More than one batch, with a document among them that a worker still holds."""
+    running = world.upload()
+    world.publish(running)
+    claim()
+    deleted = [running, *(world.upload() for _ in range(5))]
+    for document in deleted:
+        publishing.delete_document(actor=world.editor, document_id=document.pk)
+    assert publishing.purge_deleted(batch=2) == 5
+    assert Document.objects.get(purged_at=None).pk == running.pk
+
+
+def test_one_sweep_removes_all_abandoned_uploads(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that the storage refuses does not hide the rest; a storage that refuses all ends the sweep."""
+    for _ in range(5):
+        content.stage(tenant=world.tenant, content=b"text", file_name="a.md")
+    StoredContent.objects.update(created_at=timezone.now() - timedelta(days=2))
+    stuck = StoredContent.objects.earliest("pk").key
+    delete = FileSystemStorage.delete
+
+    def refuse(storage: FileSystemStorage, name: str) -> None:
+        if name == stuck:
+            raise OSError
+        delete(storage, name)
+
+    monkeypatch.setattr(FileSystemStorage, "delete", refuse)
+    assert content.sweep_staged(batch=2) == 4
+    assert files() == {stuck}
+    assert content.sweep_staged(batch=1) == 0
 
 
 def test_purge_waits_for_a_running_worker_and_not_for_a_dead_one(world: World) -> None:

@@ -223,6 +223,7 @@ def test_processes_end_with_a_killed_parent(world: World, env: dict[str, str], g
         (["--poll", "nan"], "--poll is a number of seconds above 0"),
         (["--lease", "-1"], "--lease is a number of seconds above 0"),
         (["--lease", "inf"], "--lease is a number of seconds above 0"),
+        (["--lease", "601"], "--lease is a number of seconds above 0 and up to 600"),
         (["--processes", "0"], "--processes is a number from 1 to 64"),
         (["--once", "--processes", "2"], "one process"),
         (["--name", ""], "--name is a line"),

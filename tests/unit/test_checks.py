@@ -6,6 +6,9 @@ import pytest
 
 from documents import checks as documents_checks
 from indexing import checks
+from indexing.errors import EmbeddingUnavailable
+from indexing.lease import LONGEST_LEASE
+from indexing.providers import default_embedder_config, embedder_for
 
 
 def test_an_endpoint_needs_model_and_dimensions(settings) -> None:
@@ -14,6 +17,33 @@ def test_an_endpoint_needs_model_and_dimensions(settings) -> None:
     assert "KB_EMBEDDING_MODEL" in error.msg
     settings.KB_EMBEDDING_MODEL, settings.KB_EMBEDDING_DIMENSIONS = "m", 8
     assert checks.embedding_endpoint_is_described() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("KB_EMBEDDING_URL", "http://me:secret@provider.example/v1", "URL"),
+        ("KB_EMBEDDING_URL", "provider.example/v1", "URL"),
+        ("KB_EMBEDDING_API_KEY", "secret\n", "key"),
+    ],
+)
+def test_an_endpoint_that_no_embedder_can_ask_is_refused(settings, name: str, value: str, reason: str) -> None:
+    """With the reason and without the value, for it may hold a secret; work that meets it waits and is not charged."""
+    settings.KB_EMBEDDING_URL = "http://provider.example/v1"
+    settings.KB_EMBEDDING_MODEL, settings.KB_EMBEDDING_DIMENSIONS = "m", 8
+    setattr(settings, name, value)
+    (error,) = checks.embedding_endpoint_is_described()
+    assert error.id == "indexing.E003"
+    assert reason in error.msg
+    assert "secret" not in error.msg
+    with pytest.raises(EmbeddingUnavailable):
+        embedder_for({"embedder": default_embedder_config()})
+
+
+def test_a_lease_that_the_database_would_refuse_is_refused(settings) -> None:
+    assert checks.lease_is_not_too_long() == []
+    settings.KB_LEASE_SECONDS = LONGEST_LEASE + 1
+    assert [error.id for error in checks.lease_is_not_too_long()] == ["indexing.E004"]
 
 
 @pytest.mark.parametrize("name", checks.POSITIVE)

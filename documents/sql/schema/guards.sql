@@ -11,6 +11,11 @@ SELECT rule.id * 1000003 + member.id AS id, rule.document_id, rule.version_numbe
             SELECT 1 FROM reader_group_member gm
              WHERE gm.readergroup_id = rule.group_id AND gm.membership_id = member.id));
 
+-- A rule is of the version that it names three times over, and is given and taken, never moved (see grants.sql).
+ALTER TABLE document_version ADD CONSTRAINT document_version_identity UNIQUE (id, document_id, number);
+ALTER TABLE read_rule ADD CONSTRAINT read_rule_of_its_version
+    FOREIGN KEY (version_id, document_id, version_number) REFERENCES document_version (id, document_id, number);
+
 -- A version never changes, and goes only when its document was deleted.
 CREATE FUNCTION document_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error, InterfaceError, OperationalError
 
+from indexing.lease import LONGEST_LEASE
 from indexing.shutdown import end_with_parent, on_signals
 from indexing.states import Pool
 from indexing.supervisor import LOOK, Child, Supervisor
@@ -26,7 +27,7 @@ from indexing.worker import Result, Round, Worker
 logger = logging.getLogger(__name__)
 
 USAGE = 2  # exit status for an argument that makes no sense
-MOST_SECONDS = 86_400.0
+LONGEST_POLL = 86_400.0  # seconds
 MOST_PROCESSES = 64
 LONGEST_NAME = 150  # characters; the column has room for what `--processes` appends
 LAST_WORDS = 5.0  # seconds to give a lease back once the grace is over
@@ -51,8 +52,10 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        options["poll"] = _seconds(options["poll"], "--poll", settings.KB_POLL_SECONDS, "KB_POLL_SECONDS")
-        options["lease"] = _seconds(options["lease"], "--lease", settings.KB_LEASE_SECONDS, "KB_LEASE_SECONDS")
+        options["poll"] = _seconds(options["poll"], "--poll", settings.KB_POLL_SECONDS, "KB_POLL_SECONDS", LONGEST_POLL)
+        options["lease"] = _seconds(
+            options["lease"], "--lease", settings.KB_LEASE_SECONDS, "KB_LEASE_SECONDS", LONGEST_LEASE
+        )
         _check(options)
         end_with_parent()
         if options["processes"] > 1:
@@ -185,10 +188,10 @@ def _child(name: str, options: dict[str, Any]) -> Child:
     return Child(name, arguments, environment=environment, keep_output=True, may_end=options["drain"])
 
 
-def _seconds(given: float | None, option: str, default: float, setting: str) -> float:
+def _seconds(given: float | None, option: str, default: float, setting: str, most: float) -> float:
     value, name = (default, setting) if given is None else (given, option)
-    if not math.isfinite(value) or not 0 < value <= MOST_SECONDS:
-        raise CommandError(f"{name} is a number of seconds above 0 and up to {MOST_SECONDS:.0f}.", returncode=USAGE)
+    if not math.isfinite(value) or not 0 < value <= most:
+        raise CommandError(f"{name} is a number of seconds above 0 and up to {most:.0f}.", returncode=USAGE)
     return value
 
 

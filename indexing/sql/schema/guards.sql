@@ -70,6 +70,10 @@ BEGIN
     IF NEW.failures < OLD.failures AND NOT (OLD.state IN ('DEAD', 'CANCELLED') AND NEW.state = 'PENDING') THEN
         RAISE EXCEPTION 'task %: failures are forgotten only when it is reopened', OLD.id USING ERRCODE = 'KB016';
     END IF;
+    -- Renewals take no fence, so a lease reaches only so far: nobody keeps a task by one UPDATE.
+    IF NEW.lease_until IS DISTINCT FROM OLD.lease_until AND NEW.lease_until > clock_timestamp() + interval '10 minutes' THEN
+        RAISE EXCEPTION 'task %: a lease is at most ten minutes', OLD.id USING ERRCODE = 'KB015';
+    END IF;
     IF moved THEN
         IF NOT index_task_move_is_legal(OLD.state, NEW.state) OR (NEW.state = 'RUNNING' AND NOT claimed) THEN
             RAISE EXCEPTION 'task %: % to % is not a legal move', OLD.id, OLD.state, NEW.state USING ERRCODE = 'KB014';
