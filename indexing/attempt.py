@@ -93,7 +93,6 @@ class Attempt:
             count_tokens=embedder.count_tokens,
             budget=min(self._facts["pipeline_config"]["splitter"]["tokens"], embedder.max_tokens),
             checkpoint=self._checkpoint,
-            checkpoint=self._checkpoint,
         )
         if not chunks:
             raise NoText
