@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import escape, format_html
+from django.utils.http import urlencode
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from documents import downloads
 from documents.errors import DocumentsError, NotFound
 from documents.models import Tenant
 from documents.querysets import tenants_where
 from indexing import passages
+from indexing.citations import permalink
+from indexing.lexical import index_tokens, query_tokens
 from indexing.messages import locator_words
 from indexing.search import Answer, Hit, search
 
@@ -51,7 +56,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     if query and tenant is not None:
         try:
             answer = search(user=request.user, tenant=tenant.slug, query=query, limit=LIMIT)
-            context |= _shown(answer)
+            context |= _shown(answer, query=query, carried=urlencode({"tenant": tenant.slug, "q": query}))
         except DocumentsError as error:
             context["error"], status = error.message, 404 if isinstance(error, NotFound) else 400
     return render(request, "site/search.html", context, status=status)
@@ -72,8 +77,18 @@ def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: i
         )
     except NotFound as error:
         raise Http404(_("There is nothing at this address, or you may not see it.")) from error
+    carried = urlencode([(name, request.GET[name]) for name in ("tenant", "q") if name in request.GET])
+
+    def neighbour(span: tuple[int, int] | None) -> str:
+        link = permalink(document_id=document_id, version_number=version_number, span=span) if span else ""
+        return f"{link}&{carried}" if link and carried else link
+
     context = {
         "passage": passage,
+        "previous": neighbour(passage.previous),
+        "next": neighbour(passage.next),
+        "search": f"{reverse('search')}?{carried}" if carried else reverse("search"),
+        "has_query": "q" in request.GET,
         "cited_version": version_number,
         "path": heading_words(passage.title, passage.heading_path),
         "place": locator_words(passage.locator) if passage.locator else "",
@@ -82,22 +97,42 @@ def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: i
     return render(request, "site/passage.html", context, status=200 if passage.is_current else 410)
 
 
+@never_cache
+@login_required
+@require_safe
+def original_page(request: HttpRequest, document_id: uuid.UUID, version_number: int) -> HttpResponseBase:
+    """The file behind a passage, for whoever is served that version now."""
+    try:
+        return downloads.original(actor=request.user, document_id=document_id, version_number=version_number)
+    except NotFound as error:
+        raise Http404 from error
+    except DocumentsError as error:
+        return render(request, "site/unavailable.html", {"error": error.message}, status=503)
+
+
 def _chosen(tenants: list[Tenant], slug: str) -> Tenant | None:
     """The tenant asked for, else the first one of the user's."""
     return next((tenant for tenant in tenants if tenant.slug == slug), tenants[0] if tenants else None)
 
 
-def _shown(answer: Answer) -> dict[str, Any]:
+def _shown(answer: Answer, *, query: str, carried: str) -> dict[str, Any]:
+    words = set(query_tokens(query))
     return {
-        "hits": [_shown_hit(hit) for hit in answer.hits],
+        "hits": [_shown_hit(hit, carried) for hit in answer.hits],
         "notices": [notice.message for notice in answer.notices],
         # There is always something nearest in meaning; a reader should know when that is all there is.
-        "nearest_only": bool(answer.hits) and not any(hit.marks for hit in answer.hits),
+        "nearest_only": bool(answer.hits) and not any(_contains(hit, words) for hit in answer.hits),
         "seconds": answer.took_ms / 1000,
     }
 
 
-def _shown_hit(hit: Hit) -> ShownHit:
+def _contains(hit: Hit, words: set[str]) -> bool:
+    """In the text that is shown, or in the titles above it."""
+    return bool(hit.marks) or not words.isdisjoint(index_tokens("\n".join((hit.title, *hit.heading_path))))
+
+
+def _shown_hit(hit: Hit, carried: str) -> ShownHit:
+    """`carried` is the query, so that the passage's page leads back to it."""
     return ShownHit(
         title=hit.title,
         path=heading_words(hit.title, hit.heading_path),
@@ -105,7 +140,7 @@ def _shown_hit(hit: Hit) -> ShownHit:
         snippet=marked(hit.snippet, hit.marks),
         version=f"v{hit.version_number}",
         freshness=_freshness(hit.freshness),
-        url=hit.permalink,
+        url=f"{hit.permalink}&{carried}",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
 from indexing.statements import row, rows
 
 AROUND = 3  # blocks shown before and after the passage
+MARKER = re.compile(
+    r"[-*+•◦▪●■–·\uf000-\uf0ff]|[（(]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,4}|[一二三四五六七八九十]{1,3})[.)）、]"
+)
 LONGEST = 20_000  # code points of a passage, however long a span the address names
 
 
@@ -28,6 +32,11 @@ class Piece:
     rows: tuple[tuple[str, ...], ...] = ()
     header_rows: int = 0
 
+    @property
+    def needs_bullet(self) -> bool:
+        """An item of a list that brings no number or bullet of its own."""
+        return self.kind is BlockKind.LIST_ITEM and not MARKER.match(self.before + self.marked + self.after)
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -39,6 +48,8 @@ class Passage:
     heading_path: tuple[str, ...] = ()
     locator: dict[str, Any] | None = None
     pieces: tuple[Piece, ...] = ()
+    previous: tuple[int, int] | None = None  # span of the passage before, as many blocks as this one
+    next: tuple[int, int] | None = None
 
 
 def find(*, user: User, document_id: uuid.UUID, version_number: int, span: tuple[int, int]) -> Passage:
@@ -72,7 +83,13 @@ def _from_blocks(served: dict[str, Any], parsed: ParsedDocument, start: int, end
         heading_path=cited[0].heading_path if cited else (),
         locator=_place(cited),
         pieces=tuple(_piece(block, start, end) for block in shown),
+        previous=_span(parsed.blocks[max(0, first - len(cited)) : first]),
+        next=_span(parsed.blocks[last + 1 : last + 1 + len(cited)]),
     )
+
+
+def _span(blocks: Sequence[Block]) -> tuple[int, int] | None:
+    return (blocks[0].locator.span[0], blocks[-1].locator.span[1]) if blocks else None
 
 
 def _overlaps(locator: Locator, start: int, end: int) -> bool:

@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("", pages.search_page, name="search"),
     path("documents/<uuid:document_id>/versions/<int:version_number>/", pages.passage_page, name="passage"),
+    path("documents/<uuid:document_id>/versions/<int:version_number>/original/", pages.original_page, name="original"),
     path("login/", auth.LoginView.as_view(template_name="site/login.html"), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("language/", set_language, name="set_language"),

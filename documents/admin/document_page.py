@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from django.contrib import messages
 from django.http import (
-    FileResponse,
     Http404,
     HttpRequest,
     HttpResponseBase,
@@ -18,7 +16,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from documents import catalog, content
+from documents import downloads
 from documents.admin.commands import COMMANDS, Command
 from documents.admin.history import has_more, last_change, trail, version_rows
 from documents.admin.refusals import status_of
@@ -54,20 +52,14 @@ def show(
 
 
 def original(request: HttpRequest, document: Document, number: int) -> HttpResponseBase:
-    """The file of a version as it was uploaded; never shown inside the site, always saved."""
+    """The file of a version as it was uploaded."""
     try:
-        version = catalog.original(actor=request.user, document_id=document.pk, version_number=number)
-        data = content.read(version.content)
+        return downloads.original(actor=request.user, document_id=document.pk, version_number=number)
     except NotFound as error:
         raise Http404 from error
     except DocumentsError as error:
         messages.error(request, error.message)
         return redirect(PAGE, document.pk)
-    response = FileResponse(
-        io.BytesIO(data), as_attachment=True, filename=version.file_name, content_type=version.media_type
-    )
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    return response
 
 
 def command(request: HttpRequest, document: Any, name: str, context: dict[str, Any]) -> HttpResponseBase:

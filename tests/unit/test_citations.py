@@ -44,6 +44,21 @@ def test_a_little_of_what_comes_before_is_shown() -> None:
     assert 20 <= shown.index("needle") <= 40
 
 
+def test_a_snippet_begins_with_a_row_or_sentence_where_one_is_near() -> None:
+    row = "Hotel in Beijing | 600 yuan | a night"
+    table = "\n".join([*["Place | limit | unit"] * 20, row, *["Other | 1 | x"] * 20])
+    assert marked(table, "600")[0].startswith(row)
+    prose = "Some words before. " * 20 + "The limit is needle. " + "And some after. " * 20
+    assert marked(prose, "needle")[0].startswith("The limit is needle.")
+    chinese = "前面还有一些话。" * 50 + "北京的住宿标准是六百元。" + "后面还有一些话。" * 50
+    assert marked(chinese, "六百")[0].startswith("北京的住宿标准是六百元。")
+
+
+def test_nothing_that_was_found_is_given_up_for_the_beginning() -> None:
+    text = "x " * 200 + "Before. " + "a" * 30 + " limit " + "b " * 80 + "travel " + "y " * 200
+    assert set(marked(text, "limit travel")[1]) == {"limit", "travel"}
+
+
 def test_nothing_found_shows_the_beginning() -> None:
     text = "0123456789 " * 100
     assert snippet(text, tokens=set()) == (text[: SNIPPET - 10], ())
