@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from kbsite.demo.publishing import Standing
 
-WELCOME = """
-The knowledge base is ready.
+ADDRESSES = """
+The web server is up.
 
   Search   {url}/
   Admin    {url}/admin/
@@ -20,7 +20,16 @@ The knowledge base is ready.
   reader      {reader:<14}reads what is open to everyone, and the group hr's documents
   outsider    {outsider:<14}reads what is open to everyone
   operator    {operator:<14}watches the queue and retries what failed (admin)
+"""
+INDEXING = """
+The samples are being indexed, which takes about a minute. What has become searchable is found already.
 
+"""
+AGAIN = """
+The knowledge base is ready: {url}/, {url}/admin/ and {url}/api/v1/docs/
+Log in as editor {editor}, reader {reader}, outsider {outsider}, operator {operator}
+"""
+TO_TRY = """
 Three things to try:
   1. As reader, search for “翠鸟计划的总预算是多少” or “Kingfisher pay review budget”; then as outsider, who finds nothing
      of it.
@@ -30,6 +39,29 @@ Three things to try:
 
 Logs: {logs}/*.log. Ctrl-C stops everything; “make demo” goes on from here, “make demo ARGS=--reset” starts over.
 """
+
+
+class Guide:
+    """Says where to go as soon as the web server is up, and what to try once every sample can be tried. The log-ins are said
+    again then, if lines of progress have pushed them up the screen."""
+
+    def __init__(self, **values: object) -> None:
+        """`values`: url, logs, and the passwords by name."""
+        self._values = values
+        self._addresses_told = self._all_told = False
+
+    def go_on(self, *, up: bool, settled: bool) -> str:
+        """What is to be said now; empty if that was said before."""
+        texts = []
+        if up and not self._addresses_told:
+            self._addresses_told = True
+            texts += [ADDRESSES] if settled else [ADDRESSES, INDEXING]
+        elif up and settled and not self._all_told:
+            texts.append(AGAIN)
+        if up and settled and not self._all_told:
+            self._all_told = True
+            texts.append(TO_TRY)
+        return "".join(texts).format(**self._values)
 
 
 class Progress:

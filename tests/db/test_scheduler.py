@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from io import StringIO
 
@@ -76,6 +77,14 @@ def test_sweep_counts_first_and_removes_then() -> None:
     assert (planned["dryRun"], planned["deletedDocuments"]) == (True, 1)
     assert (done["dryRun"], done["deletedDocuments"]) == (False, 1)
     assert again["deletedDocuments"] == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["sweep", "refresh_term_statistics"])
+def test_what_is_done_by_the_clock_says_when_and_what(command: str) -> None:
+    out = StringIO()
+    call_command(command, stdout=out)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (Swept|Counted) [^\n]+\.\n", out.getvalue())
 
 
 def sweep(*arguments: str) -> dict[str, int]:

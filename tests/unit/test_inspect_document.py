@@ -136,15 +136,33 @@ def test_limits_come_from_the_settings(policy: Path, settings: django_settings) 
     assert json.loads(run(policy)[0])["errorCode"] == "PARSE_TIMEOUT"
 
 
-def test_a_missing_file_is_a_usage_error_in_one_sentence(policy: Path, tmp_path: Path) -> None:
+def test_a_missing_file_alone_is_a_usage_error_in_one_sentence(tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path / "none.md", f"There is no file {tmp_path / 'none.md'}."),
         (tmp_path, f"{tmp_path} is a directory, not a file."),
     ):
         with pytest.raises(CommandError) as caught:
-            run(policy, path)
+            run(path)
         assert str(caught.value) == sentence
         assert caught.value.returncode == 2
+
+
+def test_a_missing_file_among_several_is_one_that_failed(policy: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "none.md"
+    printed, code = run(policy, tmp_path, missing)
+    read, directory, none = json.loads(printed)
+    assert code == 3
+    assert read["mediaType"] == "text/markdown"
+    assert directory == {"errorCode": "FILE_UNREADABLE", "message": f"{tmp_path} is a directory, not a file."}
+    assert none == {"errorCode": "FILE_UNREADABLE", "message": f"There is no file {missing}."}
+    assert run(missing, tmp_path)[1] == 1
+
+
+def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
+    (tmp_path / "empty.md").touch()
+    printed, code = run(tmp_path / "empty.md")
+    assert code == 1
+    assert json.loads(printed) == {"errorCode": "NO_TEXT", "message": "The file is empty."}
 
 
 def test_text_for_a_person(policy: Path, damaged: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
 
 from documents import content, publishing
 from documents.api import idempotency
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             return
         verb = "would be removed" if dry_run else "removed"
         self.stdout.write(
+            f"{timezone.localtime():%Y-%m-%d %H:%M:%S} Swept what nobody needs any more: "
             f"{counts['deletedDocuments']} deleted documents, {counts['stagedUploads']} uploads without a version and "
             f"{counts['idempotencyRecords']} old idempotency records {verb}."
         )

@@ -18,12 +18,14 @@ from indexing.parsers.sandbox import parse_in_child
 from indexing.splitters import split
 
 FAILED, USAGE, PARTIAL = 1, 2, 3
+UNREADABLE = "FILE_UNREADABLE"  # never stored: what was uploaded can be read
 
 
 class Command(BaseCommand):
     help = (
         "Show the blocks and chunks that indexing would make of each FILE, or why it cannot be indexed. "
-        "Nothing is stored and no database is needed. Exit codes: 0 all read, 1 none, 2 wrong usage, 3 some."
+        "Nothing is stored and no database is needed. Exit codes: 0 all read, 1 none, 2 wrong usage "
+        "(such as one FILE that is not there), 3 some."
     )
     requires_system_checks = []
 
@@ -33,8 +35,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         paths: list[Path] = options["files"]
-        files = [(path, _read(path)) for path in paths]  # before any work: a misspelt name is found at once
-        results = [_inspect(path, content) for path, content in files]
+        if len(paths) == 1 and (problem := _unreadable(paths[0])):
+            raise CommandError(problem, returncode=USAGE)
+        results = [_inspect(path) for path in paths]
         if options["format"] == "json":
             shown = [result.to_json() for result in results]
             self.stdout.write(json.dumps(shown[0] if len(shown) == 1 else shown, ensure_ascii=False, indent=2))
@@ -45,21 +48,26 @@ class Command(BaseCommand):
             sys.exit(FAILED if failures == len(results) else PARTIAL)
 
 
-def _read(path: Path) -> bytes:
+def _unreadable(path: Path) -> str:
+    """Why a file cannot be read, in a sentence; empty if it can."""
     try:
-        return path.read_bytes()
+        path.open("rb").close()
     except FileNotFoundError:
-        raise CommandError(f"There is no file {path}.", returncode=USAGE) from None
+        return f"There is no file {path}."
     except IsADirectoryError:
-        raise CommandError(f"{path} is a directory, not a file.", returncode=USAGE) from None
+        return f"{path} is a directory, not a file."
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=USAGE) from None
+        return f"{path} cannot be read: {error.strerror}."
+    return ""
 
 
-def _inspect(path: Path, content: bytes) -> Inspection:
+def _inspect(path: Path) -> Inspection:
+    if problem := _unreadable(path):
+        return Inspection(path.name, error=(UNREADABLE, problem))
+    content = path.read_bytes()
+    if not content:
+        return Inspection(path.name, error=(NoText.code, "The file is empty."))
     try:
-        if not content:
-            raise NoText()
         document = parse_in_child(
             content,
             detect(content, path.name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.utils import timezone
 
 from indexing.models import TenantPipeline
 from indexing.statements import rows
@@ -16,7 +17,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         serving = TenantPipeline.objects.filter(role=PipelineRole.SERVING).order_by("tenant")
+        tenants = list(serving.values_list("tenant_id", "pipeline_id"))
         changed = 0
-        for tenant_id, pipeline_id in serving.values_list("tenant_id", "pipeline_id"):
+        for tenant_id, pipeline_id in tenants:
             changed += len(rows("search", "count_terms", tenant=tenant_id, pipeline=pipeline_id))
-        self.stdout.write(f"{changed} terms changed")
+        self.stdout.write(
+            f"{timezone.localtime():%Y-%m-%d %H:%M:%S} Counted the terms of {len(tenants)} tenants for the search: "
+            f"{changed} counts changed."
+        )

@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from io import StringIO
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +21,7 @@ from kbsite.demo import report, samples, services
 from kbsite.demo.folder import DataFolder, InUse
 from kbsite.demo.people import NameTaken, ensure_people
 from kbsite.demo.publishing import Samples, Standing
-from kbsite.demo.telling import WELCOME, Progress
+from kbsite.demo.telling import Guide, Progress
 
 USAGE = 2  # exit status for arguments that make no sense
 LOOK = 0.3  # seconds between two looks at processes and documents
@@ -106,16 +107,16 @@ class Command(BaseCommand):
             supervisor.tend()  # the processes start while people and documents are made
             self.progress.say("starting web server, worker and scheduler")
             passwords = ensure_people(self.manifest, passwords=self.folder.passwords)
-            documents, ready, settled = Samples(self.manifest), False, False
+            url = f"http://{services.HOST}:{options['port']}"
+            guide = Guide(url=url, logs=self.folder.own, **passwords)
+            documents, up, settled = Samples(self.manifest), False, False
             while not self.stop.wait(LOOK):
                 supervisor.tend()
                 if not settled:
                     settled = self._advance(documents)
-                if not ready and services.is_ready(options["port"]):
-                    ready = True
-                    url = f"http://{services.HOST}:{options['port']}"
-                    self.stdout.write(WELCOME.format(url=url, logs=self.folder.own, **passwords))
-                    self.stdout.flush()
+                up = up or services.is_ready(options["port"])
+                self.stdout.write(guide.go_on(up=up, settled=settled), ending="")
+                self.stdout.flush()
         finally:
             supervisor.stop(grace=settings.KB_STOP_GRACE_SECONDS + 5)
 
@@ -134,7 +135,8 @@ class Command(BaseCommand):
         seconds["people"] = self.progress.seconds - sum(seconds.values())
         standings, results = self._drain()
         seconds["index"] = self.progress.seconds - sum(seconds.values())
-        call_command("refresh_term_statistics", stdout=self.stderr)
+        self.progress.say("counting the samples' terms, by which the search weighs words")
+        call_command("refresh_term_statistics", stdout=StringIO())
         searched = report.search_all(self.manifest)
         seconds["search"] = self.progress.seconds - sum(seconds.values())
         seconds["total"] = self.progress.seconds
