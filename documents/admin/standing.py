@@ -73,7 +73,7 @@ class Standing:
             error = gettext("The last try failed and is repeated by itself. %(error)s") % {"error": error}
         progress = index.describe_progress(stage=document.index_stage, done=done, total=total)
         if look == CANCELLING:
-            error, progress = "", gettext("The worker stops before its next step.")
+            error, progress, done, total = "", gettext("The worker stops before its next step."), 0, 0
         return cls(
             state=state,
             look=look,

@@ -28,6 +28,8 @@ from indexing.messages import POOLS, TYPES, error_sentence, progress_words, stat
 from indexing.models import IndexTask
 from indexing.states import TaskState
 
+NOTHING = format_html('<span class="kb-nothing">{}</span>', "–")  # left out where cells stand below each other
+
 if TYPE_CHECKING:
     TaskModelAdmin = admin.ModelAdmin[IndexTask]
 else:
@@ -135,12 +137,13 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
 
     @admin.display(description=_("attempts, failures"), ordering="attempts")
     def counts(self, task: IndexTask) -> str:
-        return f"{task.attempts}, {task.failures}/{task.max_failures}"
+        counted = f"{task.attempts}, {task.failures}/{task.max_failures}"
+        return format_html('<span class="kb-label">{}</span> {}', gettext("attempts, failures"), counted)
 
     @admin.display(description=_("worker, lease until"), ordering="lease_until")
     def worker(self, task: IndexTask) -> str:
         if task.lease_until is None:
-            return "–"
+            return NOTHING
         return format_html("{}<br><small>{}</small>", task.lease_owner, _clock(task.lease_until))
 
     @admin.display(description=_("changed"), ordering="updated_at")
@@ -150,7 +153,7 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
     @admin.display(description=_("error"), ordering="error_code")
     def error(self, task: IndexTask) -> str:
         if not task.error_code:
-            return "–"
+            return NOTHING
         return format_html(
             "{}<br><small>{}</small>", task.error_code, error_sentence(task.error_code, task.error_message)
         )

@@ -10,7 +10,7 @@ from django.urls import reverse
 from documents import publishing
 from documents.models import Document
 from documents.readers import Reader
-from indexing import passages
+from indexing import cache
 from indexing.models import IndexTask
 from indexing.parsers.markdown import parse
 from tests.db.office import Office, words
@@ -31,7 +31,7 @@ def document(office: Office, monkeypatch: pytest.MonkeyPatch) -> Document:
     document = office.world.upload(TEXT)
     office.world.publish(document)
     finished(claim(), [TEXT])
-    monkeypatch.setattr(passages.cache, "find_parsed", lambda **_: parse(TEXT.encode()))
+    monkeypatch.setattr(cache, "find_parsed", lambda **_: parse(TEXT.encode()))
     return document
 
 
@@ -70,7 +70,7 @@ def test_an_item_is_marked_once(office: Office, document: Document) -> None:
 def test_readers_of_the_served_version_take_the_file_along(office: Office, document: Document) -> None:
     url = reverse("original", args=[document.pk, 1])
     assert f'href="{url}"' in read(office, document).content.decode()
-    answer = office.clients["reader"].get(url)
+    answer: Any = office.clients["reader"].get(url)
     assert b"".join(answer.streaming_content) == TEXT.encode()
     assert answer["Content-Disposition"].startswith("attachment")
     assert "sandbox" in answer["Content-Security-Policy"]
