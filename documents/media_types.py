@@ -52,9 +52,10 @@ def detect(content: bytes, file_name: str) -> str:
             raise UnsupportedFile(sentence, accepted=accepted)
         sentence = gettext_noop("Files of type %(extension)s are not accepted. Choose one of %(accepted)s.")
         raise UnsupportedFile(sentence, extension=extension, accepted=accepted)
-    by_content = _sniff(content)
+    is_text = by_name in (HTML, MARKDOWN, TEXT)
+    by_content = _sniff(content, is_text=is_text)
     other = gettext_noop("The file is named %(extension)s but its content is of another type.")
-    if by_name in (HTML, MARKDOWN, TEXT):
+    if is_text:
         if by_content == "binary":
             sentence = gettext_noop("The file is named %(extension)s but its content is not text.")
             raise UnsupportedFile(sentence, extension=extension)
@@ -69,11 +70,16 @@ def detect(content: bytes, file_name: str) -> str:
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
-def _sniff(content: bytes) -> str:
+_BEFORE_PDF = b"\xef\xbb\xbf \t\r\n\f"
+
+
+def _sniff(content: bytes, *, is_text: bool) -> str:
+    """`is_text`: the name says so. Readers find a PDF's mark behind some junk; a text may speak of PDF."""
     if content.startswith(_OLE):
         # Office wraps a password-protected DOCX in its old container: the parser says DOCUMENT_ENCRYPTED.
         return DOCX
-    if b"%PDF-" in content[:1024]:
+    head = content[:1024]
+    if head.lstrip(_BEFORE_PDF).startswith(b"%PDF-") if is_text else b"%PDF-" in head:
         return PDF
     if content.startswith(b"PK\x03\x04"):
         try:

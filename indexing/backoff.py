@@ -49,7 +49,7 @@ def decide(
         case Disposition.PERMANENT:
             return Verdict(TaskState.DEAD, charge=1)
         case Disposition.TRANSIENT:
-            if failures + 1 >= max_failures:
+            if failures + 1 >= min(max_failures, error.tries or max_failures):
                 return Verdict(TaskState.DEAD, charge=1)
             return Verdict(TaskState.RETRY_WAIT, 1, full_jitter(failures=failures, policy=policy, rng=rng))
         case Disposition.THROTTLED | Disposition.PROVIDER:

@@ -24,6 +24,7 @@ class IndexingError(Exception):
 
     code = "INDEXING_FAILED"
     disposition = Disposition.TRANSIENT
+    tries: int | None = None  # at most, where a transient fault that comes twice is there to stay
 
     def __init__(self, detail: str = "", *, retry_after: float | None = None) -> None:
         """`detail` is appended to the class's sentence and must hold no keys, paths or document text.
@@ -126,12 +127,14 @@ class ParseCrashed(TransientError):
     """The parser stopped while reading this file."""
 
     code = "PARSE_CRASHED"
+    tries = 2
 
 
 class ParseTimeout(TransientError):
     """Reading this file took too long."""
 
     code = "PARSE_TIMEOUT"
+    tries = 2
 
 
 class StorageUnavailable(TransientError):

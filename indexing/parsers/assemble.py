@@ -12,7 +12,9 @@ from indexing.parsers.clean import clean, one_line, tidy
 
 BETWEEN_BLOCKS = "\n\n"
 BETWEEN_CELLS = " | "
-_BLANK_EDGES = re.compile(r"\A(?:[^\S\n]*\n)+|\s+\Z")
+LONGEST_HEADING = 500  # characters; every block below a heading repeats it
+TOO_DEEP = "It is nested too deeply."
+_BLANK_START = re.compile(r"(?:[^\S\n]*\n)+")
 
 Region = tuple[float, float, float, float]
 Rows = tuple[tuple[str, ...], ...]
@@ -36,7 +38,8 @@ class Piece:
 def assemble(
     media_type: str, pieces: Iterable[Piece], *, title: str | None = None, pages: int | None = None
 ) -> ParsedDocument:
-    """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`.
+    """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
+    paragraph is one.
 
     A piece without a page and without lines gets the lines of the extracted text, where the format has no own ones.
     """
@@ -48,14 +51,17 @@ def assemble(
         rows, header_rows, text = _text_of(piece)
         if not text.strip():
             continue
-        level = min(max(piece.level or 1, 1), 6) if piece.kind is BlockKind.HEADING else None
+        kind = piece.kind
+        if kind is BlockKind.HEADING and len(text) > LONGEST_HEADING:
+            kind = BlockKind.PARAGRAPH
+        level = min(max(piece.level or 1, 1), 6) if kind is BlockKind.HEADING else None
         if level is not None:
             above = [heading for heading in above if heading[0] < level]
         end, last_line = start + len(text), line + text.count("\n")
         own_lines = piece.lines or ((line, last_line) if piece.page is None else None)
         locator = Locator((start, end), piece.page, piece.page_end, piece.region, own_lines)
         path = tuple(heading for _, heading in above)
-        blocks.append(Block(piece.kind, text, locator, path, level, rows, header_rows))
+        blocks.append(Block(kind, text, locator, path, level, rows, header_rows))
         parts.append(text)
         if level is not None:
             above.append((level, text))
@@ -73,7 +79,9 @@ def _text_of(piece: Piece) -> tuple[Rows, int, str]:
         header_rows = sum(1 for row in cleaned[: piece.header_rows] if any(row))
         return rows, header_rows, "\n".join(BETWEEN_CELLS.join(row) for row in rows)
     if piece.kind is BlockKind.CODE:
-        return (), 0, _BLANK_EDGES.sub("", clean(piece.text))
+        code = clean(piece.text).rstrip()
+        start = _BLANK_START.match(code)
+        return (), 0, code[start.end() :] if start else code
     if piece.kind is BlockKind.HEADING:
         return (), 0, one_line(piece.text)
     return (), 0, tidy(piece.text)

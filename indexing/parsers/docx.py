@@ -19,8 +19,8 @@ from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
 
 from documents.media_types import DOCX
 from indexing.blocks import BlockKind, ParsedDocument
-from indexing.errors import DocumentCorrupt
-from indexing.parsers.assemble import Piece, assemble
+from indexing.errors import DocumentCorrupt, DocumentTooLarge
+from indexing.parsers.assemble import TOO_DEEP, Piece, assemble
 from indexing.parsers.docx_numbering import Numbering
 from indexing.parsers.docx_package import check_package
 from indexing.parsers.docx_styles import Style, Styles
@@ -29,6 +29,8 @@ from indexing.parsers.faq import pair_questions
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
+_DEEPEST = 50  # tables, notes and wrappers in each other; the XML parser has a limit of its own
+_WIDEST_ROW = 1_000  # columns that merged cells may cover; Word has 63
 
 
 def parse(content: bytes) -> ParsedDocument:
@@ -43,6 +45,8 @@ def parse(content: bytes) -> ParsedDocument:
         reader = _Reader(Styles(document), Numbering(document), Notes(document))
         title = document.core_properties.title
     except (*_DAMAGE, AttributeError) as error:  # AttributeError: a main part without a body or without styles
+        if "Excessive depth" in str(error):
+            raise DocumentTooLarge(TOO_DEEP) from error
         raise DocumentCorrupt() from error
     pieces = pair_questions(_join_code(reader.pieces(body)))
     return assemble(DOCX, pieces, title=reader.title or title)
@@ -55,9 +59,18 @@ class _Reader:
         self._styles = styles
         self._numbering = numbering
         self._notes = notes
+        self._depth = 0
         self.title: str | None = None
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
+        """Raises `DocumentTooLarge` where things are nested too deeply."""
+        if self._depth == _DEEPEST:
+            raise DocumentTooLarge(TOO_DEEP)
+        self._depth += 1
+        yield from self._children(parent)
+        self._depth -= 1
+
+    def _children(self, parent: Any) -> Iterator[Piece]:
         for child in parent:
             if child.tag == qn("w:p"):
                 yield from self._paragraph(child)
@@ -100,13 +113,13 @@ class _Reader:
 
     def _table(self, element: Any) -> Iterator[Piece]:
         rows = list(_through_wrappers(element, "w:tr"))
-        cells = [[(self._cell_text(cell), cell) for cell in _through_wrappers(row, "w:tc")] for row in rows]
+        cells = [list(_through_wrappers(row, "w:tc")) for row in rows]
         if all(len(row) < 2 for row in cells):  # a frame around text, not a table
-            for row in rows:
-                for cell in _through_wrappers(row, "w:tc"):
+            for row in cells:
+                for cell in row:
                     yield from self.pieces(cell)
             return
-        grid = tuple(tuple(_spread(row)) for row in cells)
+        grid = tuple(tuple(_spread([(self._cell_text(cell), cell) for cell in row])) for row in cells)
         yield Piece(BlockKind.TABLE, rows=grid, header_rows=_header_rows(element, rows))
 
     def _cell_text(self, cell: Any) -> str:
@@ -141,6 +154,7 @@ def _through_wrappers(parent: Any, name: str) -> Iterator[Any]:
 
 def _spread(row: list[tuple[str, Any]]) -> Iterator[str]:
     """A row's cells on the table's grid: a merged cell has its text once, where it starts."""
+    left = _WIDEST_ROW
     for text, cell in row:
         merge = cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
         continues = merge is not None and merge.get(qn("w:val"), "continue") == "continue"
@@ -148,7 +162,9 @@ def _spread(row: list[tuple[str, Any]]) -> Iterator[str]:
         span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
         width = span.get(qn("w:val")) if span is not None else None
         if width and re.fullmatch(r"\d{1,2}", width):
-            yield from [""] * (int(width) - 1)
+            blanks = min(int(width) - 1, left)
+            left -= blanks
+            yield from [""] * blanks
 
 
 def _header_rows(table: Any, rows: list[Any]) -> int:

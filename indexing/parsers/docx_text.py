@@ -68,11 +68,9 @@ class Notes:
                         self._notes[kind, note.get(qn("w:id"))] = note
 
     def of(self, paragraph: Any) -> Iterator[Any]:
-        """The notes referred to in a paragraph, in order."""
-        if not self._notes:
-            return
+        """The notes referred to in a paragraph, in order, each once in the document: notes may refer to each other."""
         for reference in paragraph.iter(qn("w:footnoteReference"), qn("w:endnoteReference")):
             kind = "footnotes" if reference.tag == qn("w:footnoteReference") else "endnotes"
-            note = self._notes.get((kind, reference.get(qn("w:id"))))
+            note = self._notes.pop((kind, reference.get(qn("w:id"))), None)
             if note is not None:
                 yield note

@@ -13,6 +13,7 @@ from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import clean, join_lines, one_line
 from indexing.parsers.encoding import decode
 from indexing.parsers.faq import pair_questions
+from indexing.parsers.html_depth import refuse_deep
 from indexing.parsers.html_furniture import is_furniture
 from indexing.parsers.html_tables import is_layout, read_table
 
@@ -25,21 +26,29 @@ _BLOCKS = {
     "dt", "fieldset", "figcaption", "figure", "form", "header", "hr", "legend", "li", "main", "ol", "p",
     "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
+_CONTENT = {"main", "article"}
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `NoText`. The title is `<title>`, else the first `<h1>`; lines count in the extracted text."""
-    tree = LexborHTMLParser(clean(decode(content, declared=_declared(content))))
+    """Raises `NoText` or `DocumentTooLarge`. The title is `<title>`, else the first `<h1>`; lines count in the extracted
+    text.
+    """
+    tree = _tree(clean(decode(content, declared=_declared(content))))
     pieces = _main_pieces(tree)
     title = tree.css_first("head > title")
     return assemble(HTML, pair_questions(pieces), title=(title.text() if title else "") or _first_h1(pieces))
 
 
 def pieces_of(source: str) -> list[Piece]:
-    """The pieces of a fragment of HTML (as Markdown may hold)."""
-    body = LexborHTMLParser(source).body
+    """The pieces of a fragment of HTML (as Markdown may hold). Raises `DocumentTooLarge`."""
+    body = _tree(source).body
     return _Walker().walk(body) if body is not None else []
+
+
+def _tree(source: str) -> LexborHTMLParser:
+    refuse_deep(source)
+    return LexborHTMLParser(source)
 
 
 def _declared(content: bytes) -> str | None:
@@ -53,7 +62,7 @@ def _declared(content: bytes) -> str | None:
 
 def _main_pieces(tree: LexborHTMLParser) -> list[Piece]:
     for root in _roots(tree):
-        if pieces := _Walker().walk(root):
+        if pieces := _Walker(_content_around(root)).walk(root):
             return pieces
     return []
 
@@ -76,10 +85,12 @@ class _Walker:
     """Collects pieces in document order, without recursion: files nest deeper than Python's stack.
 
     Text gathers in `_buffer` until a block begins or ends. A header inside the content keeps only its headings: the
-    rest of it is dates, authors and buttons.
+    rest of it is dates, authors and buttons. A header belongs to the text, rather than to the page around it, inside a
+    `<main>` or `<article>`; `content` says how many of these are around what is walked.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, content: int = 0) -> None:
+        self._content = content
         self._pieces: list[Piece] = []
         self._buffer: list[str] = []
         self._level: int | None = None  # of the open heading
@@ -109,7 +120,7 @@ class _Walker:
             self._buffer.append(_HARD_BREAK)
         elif tag == "img":
             self._buffer.append(node.attributes.get("alt") or "")
-        elif is_furniture(node, inside_content=_inside_content(node)):
+        elif is_furniture(node, inside_content=self._content > 0):
             return False
         elif tag == "pre":
             self._flush()
@@ -117,7 +128,7 @@ class _Walker:
             return False
         elif tag == "table" and not is_layout(node):
             self._flush()
-            self._pieces.extend(read_table(node, cell_text=_cell_text))
+            self._pieces.extend(read_table(node, cell_text=self._cell_text))
             return False
         else:
             self._open(node, tag)
@@ -129,6 +140,8 @@ class _Walker:
             self._flush()
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
+        elif tag in _CONTENT:
+            self._content += 1
         elif tag == "header":
             self._headers += 1
         elif tag == "ol":
@@ -149,6 +162,8 @@ class _Walker:
             self._flush()
         if tag in _HEADINGS:
             self._level = None
+        elif tag in _CONTENT:
+            self._content -= 1
         elif tag == "header":
             self._headers -= 1
         elif tag in ("ol", "ul"):
@@ -169,6 +184,9 @@ class _Walker:
         else:
             self._pieces.append(Piece(BlockKind.PARAGRAPH, text))
 
+    def _cell_text(self, cell: LexborNode) -> str:
+        return " ".join(piece.text for piece in _Walker(self._content).walk(cell))
+
 
 def _children(node: LexborNode) -> list[LexborNode]:
     children = []
@@ -179,16 +197,14 @@ def _children(node: LexborNode) -> list[LexborNode]:
     return children
 
 
-def _inside_content(node: LexborNode) -> bool:
-    """Whether a header belongs to the text itself rather than to the page around it."""
-    if node.tag != "header":
-        return False
-    parent = node.parent
-    while parent is not None:
-        if parent.tag in ("main", "article"):
-            return True
-        parent = parent.parent
-    return False
+def _content_around(root: LexborNode) -> int:
+    """How many elements of content `root` is inside of; itself is one of them."""
+    count = 0
+    node: LexborNode | None = root
+    while node is not None:
+        count += node.tag in _CONTENT
+        node = node.parent
+    return count
 
 
 def _running_text(source: str) -> str:
@@ -201,7 +217,3 @@ def _preformatted(node: LexborNode) -> str:
     for line_break in node.css("br"):
         line_break.replace_with("\n")
     return node.text()
-
-
-def _cell_text(cell: LexborNode) -> str:
-    return " ".join(piece.text for piece in _Walker().walk(cell))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
@@ -11,13 +12,14 @@ from indexing.parsers.assemble import Piece
 from indexing.parsers.html_furniture import is_furniture
 
 _WIDEST_SPAN = 100  # columns or rows; files ask for millions
+_LARGEST_SPAN = 1_000  # columns times rows
 
 
 def is_layout(table: LexborNode) -> bool:
     """Whether the table only arranges other content: it says so, holds further tables or never has two columns."""
     if (table.attributes.get("role") or "") in ("presentation", "none"):
         return True
-    if len(table.css("table")) > 1:
+    if any(node.tag == "table" for node in islice(table.traverse(), 1, None)):  # looks no further than the first
         return True
     return all(len(_cells(row)) < 2 for row in table.css("tr"))
 
@@ -50,7 +52,8 @@ def _read_row(row: LexborNode, below: dict[int, int], cell_text: Callable[[Lexbo
 
     for cell in _cells(row):
         skip_occupied()
-        columns, rows = _span(cell, "colspan"), _span(cell, "rowspan")
+        columns = _span(cell, "colspan")
+        rows = min(_span(cell, "rowspan"), _LARGEST_SPAN // columns)
         for column in range(len(cells), len(cells) + columns):
             below[column] = rows - 1
         cells.extend([cell_text(cell), *[""] * (columns - 1)])

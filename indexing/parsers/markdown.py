@@ -11,7 +11,8 @@ from markdown_it.token import Token
 
 from documents.media_types import MARKDOWN
 from indexing.blocks import BlockKind, ParsedDocument
-from indexing.parsers.assemble import Piece, assemble
+from indexing.errors import DocumentTooLarge
+from indexing.parsers.assemble import TOO_DEEP, Piece, assemble
 from indexing.parsers.clean import clean, join_lines
 from indexing.parsers.encoding import decode
 from indexing.parsers.faq import pair_questions
@@ -19,18 +20,21 @@ from indexing.parsers.html import pieces_of
 
 _LINE_END = re.compile("\r\n|\r|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<fields>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>.+?)[ \t]*$", re.MULTILINE)
+_TITLE = re.compile(r"^title[ \t]*:(?P<title>.*\S.*)$", re.MULTILINE)
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 _DEEPEST = 100  # nesting; beyond it the parser leaves text out, and its own limit of 20 is within reach of real files
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `NoText`. The title is the front matter's, or the first heading if that is of level 1."""
+    """Raises `NoText` or `DocumentTooLarge`. The title is the front matter's, or the first heading if of level 1."""
     # Line by line, so that nothing inside a line (a form feed) changes the count.
     source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode(content)))
     source, title = _take_front_matter(source)
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
-    pieces = [_joined(piece) for piece in pair_questions(_pieces(parser.parse(source)))]
+    tokens = parser.parse(source)
+    if any(token.level >= _DEEPEST - 1 for token in tokens):  # what is inside of it was left out
+        raise DocumentTooLarge(TOO_DEEP)
+    pieces = [_joined(piece) for piece in pair_questions(_pieces(tokens))]
     if title is None:
         first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
         title = first.text if first is not None and first.level == 1 else None
@@ -44,7 +48,7 @@ def _take_front_matter(source: str) -> tuple[str, str | None]:
         return source, None
     title = _TITLE.search(match["fields"])
     blank = "\n" * match[0].count("\n")
-    return blank + source[match.end() :], title["title"].strip("\"'") if title else None
+    return blank + source[match.end() :], title["title"].strip().strip("\"'") if title else None
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:

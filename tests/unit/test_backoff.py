@@ -94,7 +94,21 @@ def test_cancellations_cost_nothing(error: type[IndexingError]) -> None:
     assert verdict(error(), failures=4) == Verdict(TaskState.CANCELLED, charge=0)
 
 
-@pytest.mark.parametrize("error", [kind for kind in all_errors() if kind.disposition is Disposition.TRANSIENT])
+TRANSIENT = [kind for kind in all_errors() if kind.disposition is Disposition.TRANSIENT]
+
+
+@pytest.mark.parametrize("error", [kind for kind in TRANSIENT if kind.tries])
+def test_what_fails_twice_at_the_same_file_is_not_tried_on_and_on(error: type[IndexingError]) -> None:
+    assert [verdict(error(), failures=failures) for failures in (0, 1, 2)] == [
+        Verdict(TaskState.RETRY_WAIT, 1, 10),
+        Verdict(TaskState.DEAD, 1),
+        Verdict(TaskState.DEAD, 1),
+    ]
+    assert verdict(error(), max_failures=1) == Verdict(TaskState.DEAD, 1)
+    assert error in (errors.ParseCrashed, errors.ParseTimeout)
+
+
+@pytest.mark.parametrize("error", [kind for kind in TRANSIENT if not kind.tries])
 def test_transient_errors_are_charged_and_end_with_the_budget(error: type[IndexingError]) -> None:
     assert [verdict(error(), failures=failures) for failures in range(5)] == [
         Verdict(TaskState.RETRY_WAIT, 1, 10),
