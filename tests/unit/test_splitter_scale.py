@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from semantic_text_splitter import TextSplitter
 
 from documents.media_types import TEXT
+from indexing.attempt import Attempt
 from indexing.blocks import BlockKind, ParsedDocument
 from indexing.embedders.estimate import upper_estimate
 from indexing.errors import DocumentTooLarge
@@ -157,3 +158,17 @@ def test_the_lines_of_a_chunk_in_a_huge_block_are_found_without_reading_it_again
     ends = [line for chunk in chunks for line in chunk.locator.lines or ()]
     assert (ends[0], ends[-1]) == (1, 20_000)
     assert all(after - before in (0, 1) for before, after in zip(ends[1::2], ends[2::2], strict=False))
+
+
+def test_an_attempt_passes_its_own_checkpoint_while_it_splits() -> None:
+    def stop() -> None:
+        raise Stopped
+
+    class Embedder:
+        max_tokens = 320
+        count_tokens = staticmethod(upper_estimate)
+
+    attempt = Attempt(None, checkpoint=stop)  # type: ignore[arg-type]
+    attempt._facts = {"title": "T", "pipeline_config": {"splitter": {"tokens": 320}}}
+    with pytest.raises(Stopped):
+        attempt._split(one_block("text"), Embedder())  # type: ignore[arg-type]
