@@ -10,6 +10,8 @@ import zipfile
 
 import pytest
 
+from documents.content import clean_file_name, clean_title
+from documents.errors import InvalidInput
 from documents.media_types import HTML, MARKDOWN, PDF, TEXT, UnsupportedFile, detect
 from indexing.blocks import Block, BlockKind
 from indexing.errors import DocumentTooLarge
@@ -198,3 +200,11 @@ def test_a_text_may_speak_of_pdf(name: str, media_type: str) -> None:
         with pytest.raises(UnsupportedFile, match="another type"):
             detect(content, name)
     assert detect(b"junk before the mark %PDF-1.7", "a.pdf") == PDF
+
+
+def test_titles_and_names_are_normalised_at_a_length_that_is_soon_done() -> None:
+    marks = "a" + "\u0301\u0316" * 500_000  # sorting them would take an hour
+    with pytest.raises(InvalidInput):
+        clean_title(marks)
+    assert clean_file_name(marks + ".md").endswith(".md")
+    assert clean_title("  a\u0308 " + " " * 5_000 + "b ") == "\u00e4 b"
