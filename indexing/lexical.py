@@ -16,6 +16,66 @@ MAX_POSITION = 16383  # PostgreSQL's limit in a tsvector
 MAX_TOKEN = 100  # code points; longer runs are no words
 MAX_BYTES = 1_000_000  # of tokens and positions; PostgreSQL refuses a tsvector of 1 MiB
 
+# Words that ask and words that only hold a sentence together, as tokens.
+ASKING = frozenset(
+    (
+        *(
+            "怎么",
+            "么办",
+            "么样",
+            "怎样",
+            "什么",
+            "如何",
+            "请问",
+            "多少",
+            "哪里",
+            "哪些",
+            "哪个",
+            "为何",
+            "为什",
+            "是否",
+        ),
+        *(
+            "a",
+            "an",
+            "and",
+            "are",
+            "be",
+            "can",
+            "do",
+            "does",
+            "for",
+            "from",
+            "how",
+            "i",
+            "in",
+            "is",
+            "it",
+            "me",
+            "my",
+            "of",
+        ),
+        *(
+            "on",
+            "or",
+            "our",
+            "the",
+            "to",
+            "was",
+            "we",
+            "were",
+            "what",
+            "when",
+            "where",
+            "which",
+            "who",
+            "whom",
+            "whose",
+        ),
+        *("why", "with", "you", "your"),
+    )
+)
+
 _CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
@@ -72,7 +132,8 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 def query_tokens(text: str) -> list[str]:
     """Distinct tokens of a query, in order. A single character is used only where the run has no pair: it would match
-    nearly every chunk."""
+    nearly every chunk. Words that only ask are left out unless there is nothing else: in a small tenant they are rare, so
+    by their frequency they would outweigh what is asked about."""
     tokens: dict[str, None] = {}
     for run in _RUNS.findall(normalise(text)):
         if not _IS_CJK.match(run):
@@ -82,7 +143,7 @@ def query_tokens(text: str) -> list[str]:
         else:
             for position in range(len(run) - 1):
                 tokens[run[position : position + 2]] = None
-    return list(tokens)
+    return [token for token in tokens if token not in ASKING] or list(tokens)
 
 
 def tsvector(*texts: str) -> str:

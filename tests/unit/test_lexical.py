@@ -111,3 +111,15 @@ def test_quotes_and_backslashes_are_escaped() -> None:
 
 def test_several_texts_share_one_run_of_positions() -> None:
     assert tsvector("b a", "a") == "'a':2,3 'b':1"
+
+
+def test_words_that_only_ask_do_not_outweigh_what_is_asked_about() -> None:
+    assert query_tokens("VPN 怎么办") == ["vpn"]
+    assert query_tokens("How do I set up the VPN?") == ["set", "up", "vpn"]
+    assert "打印" in query_tokens("打印机怎么用")
+    assert "怎么" not in query_tokens("打印机怎么用")
+
+
+def test_a_query_of_asking_words_alone_is_still_a_query() -> None:
+    assert query_tokens("怎么办") == ["怎么", "么办"]
+    assert query_tokens("what is it") == ["what", "is", "it"]
