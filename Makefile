@@ -12,8 +12,8 @@ help: ## what can be made
 demo: $(VENV)/runtime .env ## start everything with sample documents (ARGS="--port 8123", "--reset", "--exit --format json")
 	@$(PY) manage.py demo $(ARGS)
 
-stop: $(VENV)/runtime ## stop the PostgreSQL in .data that a command other than the demo left running
-	@$(PY) manage.py stop_postgres
+stop: ## stop the PostgreSQL in .data that a command other than the demo left running
+	@test ! -x $(PY) || $(PY) manage.py stop_postgres
 
 test: $(VENV)/development .env ## linters, types, migrations, deployment checks, and the whole test suite
 	@$(MAKE) --no-print-directory lint
