@@ -12,6 +12,11 @@ from tests.provider_stub import ProviderStub
 
 
 @pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+@pytest.fixture
 def stub_world(provider: ProviderStub, settings) -> World:
     """A tenant whose pipeline embeds through the provider stub, two texts a request."""
     settings.KB_EMBEDDING_URL = provider.url

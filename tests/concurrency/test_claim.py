@@ -14,17 +14,12 @@ from indexing.models import Chunk, IndexTask, TaskEvent
 from indexing.sink import Manifest
 from indexing.states import Stage, TaskState
 from tests.concurrency.leases import claim, expire, one_chunk, pointer, run_worker
-from tests.factories import World, make_world
+from tests.factories import World
 from tests.sessions import Session
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
 ALL_TASK_TRIGGERS = "index_task.index_task_guard chunk.chunk_insert_guard chunk_vector.chunk_vector_insert_guard"
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 def claim_in(session: Session) -> Lease | None:

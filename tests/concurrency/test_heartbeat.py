@@ -17,16 +17,11 @@ from indexing.lease import LeaseClock
 from indexing.models import IndexTask
 from indexing.worker import Result, Round, Worker
 from tests.concurrency.leases import claim, expire, long_text, run_worker, task_of
-from tests.factories import World, make_world
+from tests.factories import World
 from tests.processes import wait_until
 from tests.provider_stub import ProviderStub
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 def lease_until(task_id: int) -> object:

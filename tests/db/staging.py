@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from django.db import connection
 
 from indexing import queue, sink
 from indexing.blocks import Chunk, Locator
@@ -27,17 +26,6 @@ def leased(world: World, text: str = "# Travel\n\nThe limit is 200 yuan.") -> Le
     """A lease on the order of a document just published."""
     world.publish(world.upload(text))
     return claim()
-
-
-def expire(task_id: int) -> None:
-    """End a lease as time would. Only its holder may cut it short, hence the mark."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE index_task SET fence_xact = pg_current_xact_id(), lease_until = clock_timestamp() - interval '1 second' "
-            "WHERE id = %s AND state = 'RUNNING'",
-            [task_id],
-        )
-        assert cursor.rowcount == 1
 
 
 def chunks_of(texts: Sequence[str]) -> list[Chunk]:

@@ -15,8 +15,9 @@ from indexing import queue
 from indexing.errors import DocumentCorrupt
 from indexing.groups import OPERATORS
 from indexing.models import IndexTask
+from tests.concurrency.leases import expire
 from tests.db.office import Office, words
-from tests.db.staging import claim, expire, finished
+from tests.db.staging import claim, finished
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 

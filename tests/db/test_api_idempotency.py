@@ -16,21 +16,11 @@ from documents.api import idempotency
 from documents.errors import StorageFailed
 from documents.models import Document, IdempotencyRecord, StoredContent
 from tests.db.api import Answer, Caller, at
-from tests.factories import World, make_world
+from tests.factories import World
 from tests.sessions import Session
 
 real = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 rolled_back = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
-
-
-@pytest.fixture
-def editor(world: World) -> Caller:
-    return Caller(world.editor)
 
 
 def publish(editor: Caller, document: Document, key: str, **body: Any) -> Answer:

@@ -13,16 +13,6 @@ pytestmark = pytest.mark.django_db
 STAFF = {"type": "group", "name": "staff"}
 
 
-@pytest.fixture
-def world() -> World:
-    return make_world()
-
-
-@pytest.fixture
-def editor(world: World) -> Caller:
-    return Caller(world.editor)
-
-
 def test_a_first_publish_says_who_may_read(world: World, editor: Caller) -> None:
     document = world.upload()
     refused = editor.post(at(document, "publish"), {"revision": 1})

@@ -21,16 +21,6 @@ PUBLISH = {"revision": 1, "readers": [{"type": "everyone"}]}
 
 
 @pytest.fixture
-def world() -> World:
-    return make_world()
-
-
-@pytest.fixture
-def editor(world: World) -> Caller:
-    return Caller(world.editor)
-
-
-@pytest.fixture
 def document(world: World) -> Document:
     return world.upload()
 

@@ -12,11 +12,6 @@ from tests.factories import World, make_world
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def world() -> World:
-    return make_world()
-
-
 def test_filters(world: World) -> None:
     first, second = world.upload(), world.upload()
     old, other = world.publish(first).ticket.task_id, world.publish(second).ticket.task_id

@@ -9,19 +9,9 @@ from django.test import Client
 
 from documents.models import Document
 from tests.db.api import ROOT, Caller, at
-from tests.factories import World, make_world
+from tests.factories import World
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
-
-
-@pytest.fixture
-def editor(world: World) -> Caller:
-    return Caller(world.editor)
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,9 @@ def test_hits_say_where(first: dict[str, Any]) -> None:
 
 def test_second_run_goes_on(folder: Path, first: dict[str, Any]) -> None:
     passwords = (folder / "demo" / "passwords.json").read_text()
-    out, _ = finish(start(folder, "--exit", "--format", "json"))
+    out, err = finish(start(folder, "--exit", "--format", "json"))
     again = json.loads(out)
+    assert all(line.startswith("[") for line in err.splitlines()), "every line says when"
     assert again["documents"] == first["documents"]
     assert again["workerResults"] == {"SUCCEEDED": 0, "FAILED": 0, "IDLE": 1}
     assert (folder / "demo" / "passwords.json").read_text() == passwords

@@ -13,17 +13,13 @@ from indexing import queue, sink
 from indexing.errors import VerificationFailed
 from indexing.lease import Lease
 from indexing.models import Chunk, ChunkVector, IndexTask, SearchPointer
+from tests.concurrency.leases import expire
 from tests.db.refusals import DENIED, FENCE, INSERT_CHUNK, INSERT_POINTER, INSERT_VECTOR, inline, sqlstate
-from tests.db.staging import claim, expire, finished, leased, stage, state_of
-from tests.factories import World, make_world
+from tests.db.staging import claim, finished, leased, stage, state_of
+from tests.factories import World
 from tests.sessions import Session
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 # Chunks and pointers

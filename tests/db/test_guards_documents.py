@@ -10,14 +10,9 @@ from documents.models import AuditEvent
 from indexing.models import PointerLog, TaskEvent
 from tests.db.refusals import DENIED, FOREIGN_KEY, sqlstate
 from tests.db.staging import finished, leased
-from tests.factories import World, make_world
+from tests.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 # Documents and versions

@@ -8,16 +8,12 @@ from django.db import connection, transaction
 from indexing import queue
 from indexing.lease import LONGEST_LEASE
 from indexing.states import MOVES, TaskState
+from tests.concurrency.leases import expire
 from tests.db.refusals import DENIED, sqlstate
-from tests.db.staging import claim, expire, leased
+from tests.db.staging import claim, leased
 from tests.factories import World, make_world
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 # Tasks

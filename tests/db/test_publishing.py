@@ -27,23 +27,7 @@ from tests.db.looking import finish, found, fresh, kill, second_version, shown, 
 from tests.db.staging import claim, finished, stage
 from tests.factories import World, make_world
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
-
-
-@pytest.fixture(autouse=True)
-def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests find by words alone: the fallback that search has for a provider that is down."""
-    from indexing.errors import EmbeddingUnavailable
-
-    def unavailable(*_: Any, **__: Any) -> None:
-        raise EmbeddingUnavailable
-
-    monkeypatch.setattr("indexing.search.embedder_for", unavailable)
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.usefixtures("by_words_alone")]
 
 
 # Publish

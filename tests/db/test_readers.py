@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from documents import publishing
@@ -22,23 +20,7 @@ from tests.db.looking import finish, found, fresh, shown
 from tests.db.staging import claim, stage
 from tests.factories import EVERYONE, World, make_world
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
-
-
-@pytest.fixture(autouse=True)
-def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests find by words alone: the fallback that search has for a provider that is down."""
-    from indexing.errors import EmbeddingUnavailable
-
-    def unavailable(*_: Any, **__: Any) -> None:
-        raise EmbeddingUnavailable
-
-    monkeypatch.setattr("indexing.search.embedder_for", unavailable)
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.usefixtures("by_words_alone")]
 
 
 def test_readers_keep_none_or_nobody(world: World) -> None:

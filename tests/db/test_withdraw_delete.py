@@ -21,29 +21,14 @@ from indexing import queue, sink
 from indexing.errors import DocumentDeleted, DocumentWithdrawn
 from indexing.identity import text_digest
 from indexing.models import Chunk, EmbeddedText, EmbeddingCache, IndexTask, ParseCache, SearchPointer
+from tests.concurrency.leases import expire
 from tests.db.looking import files, finish, found, fresh, keep_caches, kill, shown, task
-from tests.db.staging import claim, expire, finished, stage
-from tests.factories import World, make_world
+from tests.db.staging import claim, finished, stage
+from tests.factories import World
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.usefixtures("by_words_alone")]
 
 ALL_POLICIES = [policy.value for policy in Document.Staleness]
-
-
-@pytest.fixture(autouse=True)
-def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests find by words alone: the fallback that search has for a provider that is down."""
-    from indexing.errors import EmbeddingUnavailable
-
-    def unavailable(*_: Any, **__: Any) -> None:
-        raise EmbeddingUnavailable
-
-    monkeypatch.setattr("indexing.search.embedder_for", unavailable)
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 # Restore and withdraw
