@@ -29,8 +29,7 @@ def ensure_running(data_dir: Path) -> str:
     with _lock:
         if data_dir not in _hosts:
             data_dir.mkdir(parents=True, exist_ok=True)
-            # cleanup_mode=None: the server outlives this process; a web server and a worker share it.
-            server = _wheel().get_server(data_dir / "postgres", cleanup_mode=None)
+            server = _server(data_dir)
             host = str(server.get_postmaster_info().socket_dir)
             _bootstrap(host)
             _hosts[data_dir] = host
@@ -60,8 +59,18 @@ def stop(data_dir: Path) -> bool:
         _hosts.pop(data_dir, None)
         if not (data_dir / "postgres" / "postmaster.pid").exists():
             return False
-        _wheel().get_server(data_dir / "postgres", cleanup_mode=None).stop()
+        _server(data_dir).stop()
         return True
+
+
+def _server(data_dir: Path) -> Any:
+    """The wheel's handle of the server of `data_dir`, started if need be. cleanup_mode=None: it outlives this process."""
+    wheel = _wheel()
+    # The wheel's own lock is one file for the whole machine, and belongs to the first user who started a server.
+    import fasteners
+
+    wheel.PostgresServer._lock = fasteners.InterProcessLock(data_dir / "postgres.lock")
+    return wheel.get_server(data_dir / "postgres", cleanup_mode=None)
 
 
 def _wheel() -> Any:

@@ -82,3 +82,17 @@ def test_the_help_of_migrate_names_the_role_it_uses() -> None:
     parser = Migrate().create_parser("manage.py", "migrate")
     assert 'Defaults to "owner"' in " ".join(parser.format_help().split())
     assert parser.parse_args([]).database == "owner"
+
+
+def test_another_users_server_does_not_keep_ours_from_starting(tmp_path: Path) -> None:
+    """The wheel's lock is one file for the whole machine, which a second user cannot open; ours is in the data folder."""
+    (tmp_path / ".lockfile").mkdir()  # as little to be opened as somebody else's file, for root too
+    path = Path(tempfile.mkdtemp(prefix="kb-own-"))
+    try:
+        answer = manage(
+            path, "dbshell", "--", "-tAc", "SELECT 1", TMPDIR=str(tmp_path), XDG_RUNTIME_DIR=str(tmp_path / "none")
+        )
+        assert answer.stdout == "1\n", answer.stderr
+    finally:
+        embedded_postgres.stop(path)
+        shutil.rmtree(path)
