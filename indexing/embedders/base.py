@@ -17,7 +17,7 @@ class Embedder(Protocol):
     Errors: the `EMBEDDING_*` classes of `indexing.errors`, and nothing else, for whatever the provider does.
     """
 
-    provider: str  # "local" or the endpoint's host: breakers and cooldowns are kept per provider
+    provider: str  # "local" or the endpoint's host
     model: str
     dimensions: int
     batch_size: int  # most texts in one call of `embed_passages`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 
 from documents import publishing
 from documents.models import AuditEvent
@@ -164,3 +164,20 @@ def test_a_grant_by_the_application_gives_nothing() -> None:
             "SELECT count(*) FROM pg_class, aclexplode(relacl) a WHERE pg_class.oid = 'chunk'::regclass AND a.grantee = 0"
         )
         assert cursor.fetchone() == (0,)
+
+
+def test_neither_role_is_a_superuser() -> None:
+    """The guards would mean nothing to one; and the embedded server must not be easier than production."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT rolname, rolsuper OR rolcreaterole OR rolbypassrls FROM pg_roles WHERE rolname IN (%s, %s)",
+            [connections["default"].settings_dict["USER"], connections["owner"].settings_dict["USER"]],
+        )
+        roles = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public' AND tablename IN ('chunk', 'index_task')"
+        )
+        owners = {owner for (owner,) in cursor.fetchall()}
+    assert len(roles) == 2
+    assert not any(roles.values())
+    assert owners == {connections["owner"].settings_dict["USER"]}
