@@ -113,9 +113,10 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 def _joins(piece: str, character: str) -> bool:
     if character.isascii() or "\u4e00" <= character <= "\u9fff":
         return False  # nearly every character: these are never drawn to the one before
-    if unicodedata.combining(character):
+    alone = normalise(character)
+    if unicodedata.combining(alone[0]):  # half-width voicing marks become combining ones
         return True
-    return normalise(piece + character) != normalise(piece) + normalise(character)
+    return normalise(piece + character) != normalise(piece) + alone
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -143,7 +144,9 @@ def query_tokens(text: str) -> list[str]:
         else:
             for position in range(len(run) - 1):
                 tokens[run[position : position + 2]] = None
-    return [token for token in tokens if token not in ASKING] or list(tokens)
+    # “IT” and “WHO” are names.
+    names = {word.casefold() for word in text.split() if len(word) > 1 and word.isupper()}
+    return [token for token in tokens if token not in ASKING - names] or list(tokens)
 
 
 def tsvector(*texts: str) -> str:

@@ -118,10 +118,15 @@ def fence(lease: Lease) -> None:
 
 
 def report(lease: Lease, *, stage: Stage, done: int = 0, total: int = 0) -> None:
-    """Say where the work is. Raises `LeaseLost`, or `CancelledByUser` if a person wishes so."""
+    """Say where the work is. Raises `LeaseLost`, or a `CancelledError` if nobody wants it any more: text of a document that
+    was deleted meanwhile is not sent to a provider."""
     found = row("queue", "report", **lease.token, stage=stage, done=done, total=total)
     if found is None:
         raise errors.LeaseLost
+    if found["deleted"]:
+        raise errors.DocumentDeleted
+    if found["withdrawn"]:
+        raise errors.DocumentWithdrawn
     if found["cancel_requested"]:
         raise errors.CancelledByUser
 

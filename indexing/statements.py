@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 
 JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
-RETRYABLE = ("40001", "40P01")  # serialization failure, deadlock
+RETRYABLE = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock timeout
 
 Answer = TypeVar("Answer")
 

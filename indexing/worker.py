@@ -17,8 +17,9 @@ from functools import partial
 
 import psycopg
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
+from django.db import Error, close_old_connections, connection
 
+from documents.outages import is_outage
 from indexing import queue, sink
 from indexing.attempt import Attempt
 from indexing.backoff import Policy, decide
@@ -98,14 +99,14 @@ class Worker:
                 try:
                     close_old_connections()
                     round_ = self.run_once()
-                except (OperationalError, InterfaceError):
-                    if drain:
-                        raise
-                    logger.exception("the database cannot be reached; trying again")
-                    connection.close()
-                    self.stop.wait(min(self.poll_seconds, 5.0))
-                    continue
-                except Exception:
+                except Exception as error:
+                    if is_outage(error):
+                        if drain:
+                            raise
+                        logger.exception("the database cannot be reached; trying again")
+                        connection.close()
+                        self.stop.wait(min(self.poll_seconds, 5.0))
+                        continue
                     # A defect. The lease is left to expire, which charges the task's budget; the loop lives on.
                     logger.exception("defect in an attempt of worker %s", self.name)
                     self.counts[Result.FAILED] += 1

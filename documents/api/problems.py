@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +17,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from documents import errors
+from documents.outages import is_outage
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
         body = problem(413, code="request_too_large", detail=_("The request's fields are over the size limit."))
     elif isinstance(error, SuspiciousOperation):
         body = problem(400, code="invalid", detail=_sentence(errors.InvalidInput))
-    elif isinstance(error, OperationalError | InterfaceError):
+    elif is_outage(error):
         logger.error("%s %s: no database", *_asked(context), exc_info=error)
         body = problem(503, code="unavailable", detail=UNREACHABLE)
         headers["Retry-After"] = "5"

@@ -153,7 +153,8 @@ UPDATE index_task t
 RETURNING t.id;
 
 -- name: report
--- Say where a running task is, under its lease; tells whether a person wishes to cancel it. No row: the lease is lost.
+-- Say where a running task is, under its lease; tells what speaks against going on (read without a lock: the end of the
+-- attempt reads it again under one). No row: the lease is lost.
 WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
 UPDATE index_task t
@@ -161,7 +162,9 @@ UPDATE index_task t
   FROM held
  WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
    AND held.lease_until > clock_timestamp()
-RETURNING t.cancel_requested;
+RETURNING t.cancel_requested,
+          EXISTS (SELECT 1 FROM document d WHERE d.id = t.document_id AND d.deleted_at IS NOT NULL) AS deleted,
+          EXISTS (SELECT 1 FROM document d WHERE d.id = t.document_id AND d.withdrawn_at IS NOT NULL) AS withdrawn;
 
 -- name: release
 -- Give a lease back uncharged (the worker is told to stop). No row: the lease is lost.

@@ -148,3 +148,17 @@ def test_a_notice_does_not_tell_whether_withdrawn_text_matches(stub_world: World
     publishing.withdraw_document(actor=stub_world.editor, document_id=document.pk, revision=None)
     publish_next(stub_world, document, "fresh")
     assert notices(stub_world, "zanzibar") == notices(stub_world, "nothere") == []
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [(publishing.delete_document, "DOCUMENT_DELETED"), (publishing.withdraw_document, "DOCUMENT_WITHDRAWN")],
+)
+def test_text_nobody_wants_any_more_is_not_sent_on(
+    stub_world: World, provider: ProviderStub, act: Callable[..., object], code: str
+) -> None:
+    document = stub_world.upload(long_text("old"))
+    stub_world.publish(document)
+    while_embedding(stub_world, provider, lambda: act(actor=stub_world.editor, document_id=document.pk, revision=None))
+    assert len(provider.batches) == 1
+    assert task_of(document.pk, 1).error_code == code

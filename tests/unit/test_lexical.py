@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from indexing import lexical
@@ -59,6 +59,7 @@ JOINING = st.text(st.sampled_from("aeЖ가ᄀ ᅡᆨ\u0301\u0323\u0327ｶﾞ差�
 
 
 @given(st.one_of(st.text(max_size=40), JOINING))
+@example("A\uff9e\u0323")
 def test_marks_are_made_of_the_tokens_that_were_indexed(text: str) -> None:
     """Characters are normalised with the marks that follow them, as in the whole text."""
     assert [token for token, _, _ in token_spans(text)] == index_tokens(text)
@@ -118,6 +119,11 @@ def test_words_that_only_ask_do_not_outweigh_what_is_asked_about() -> None:
     assert query_tokens("How do I set up the VPN?") == ["set", "up", "vpn"]
     assert "打印" in query_tokens("打印机怎么用")
     assert "怎么" not in query_tokens("打印机怎么用")
+
+
+def test_names_in_capitals_are_no_asking_words() -> None:
+    assert query_tokens("IT support") == ["it", "support"]
+    assert query_tokens("WHO guidelines") == ["who", "guidelines"]
 
 
 def test_a_query_of_asking_words_alone_is_still_a_query() -> None:

@@ -16,8 +16,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error, InterfaceError, OperationalError
+from django.db import Error
 
+from documents.outages import is_outage
 from indexing.lease import LONGEST_LEASE
 from indexing.shutdown import end_with_parent, on_signals
 from indexing.states import Pool
@@ -79,7 +80,9 @@ class Command(BaseCommand):
                     worker.run(drain=options["drain"])
                     ending.take_over()
                     self._print_counts(worker.counts, options)
-        except (OperationalError, InterfaceError) as error:
+        except Error as error:
+            if not is_outage(error):
+                raise
             raise CommandError(f"The database cannot be used: {str(error).strip()}") from error
 
     def _run_processes(self, options: dict[str, Any]) -> None:
