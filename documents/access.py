@@ -23,14 +23,6 @@ def editable_tenant(*, actor: User, slug: str) -> Tenant:
     raise NotFound(_("There is no tenant “%(tenant)s”, or you do not belong to it.") % {"tenant": slug})
 
 
-def visible_document(*, actor: User, document_id: uuid.UUID) -> Document:
-    """A document whose state `actor` may see. Raises `NotFound`."""
-    document = Document.objects.visible_to(actor).filter(pk=document_id).first()
-    if document is None:
-        raise NotFound
-    return document
-
-
 def lock_for_change(*, actor: User, document_id: uuid.UUID, revision: int | None) -> Document:
     """Lock a document for a command of `actor`, made with `revision` in view (None: whatever it is now).
 

@@ -13,15 +13,12 @@ _TENANT_LOCKS = 0x6B62  # first key of the two-key advisory locks of tenants
 
 
 def hold_tenant(tenant_id: int) -> None:
-    """Keep the tenant's pipelines as they are until this transaction ends (shared with other holders)."""
+    """Keep the tenant's pipelines as they are until this transaction ends (shared with other holders).
+
+    Whatever comes to change them takes the exclusive lock of the same two keys.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, %s)", [_TENANT_LOCKS, tenant_id])
-
-
-def take_tenant(tenant_id: int) -> None:
-    """Wait for every holder and be alone with the tenant's pipelines until this transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_TENANT_LOCKS, tenant_id])
 
 
 def lock_document(document_id: uuid.UUID) -> Document:

@@ -6,7 +6,7 @@
 SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version,
        v.title, v.file_name, v.media_type, s.sha256 AS content_digest, s.id AS content_id,
        p.digest AS pipeline_digest, p.config AS pipeline_config, p.dimensions, coalesce(tp.role, 'RETIRED') AS role,
-       sp.version_number AS pointer_version, sp.generation AS pointer_generation
+       sp.version_number AS pointer_version
   FROM document d
   JOIN document_version v ON v.document_id = d.id AND v.number = %(version)s
   JOIN stored_content s ON s.id = v.content_id

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import tempfile
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.benchmarks.own_database import own_database
 
 SHARES = (0.6, 0.1, 0.01, 0.001)
 DIMENSIONS = 384
@@ -115,20 +114,8 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=20)
     parser.add_argument("--queries", type=int, default=20)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(
-            KB_DATA_DIR=folder, KB_DEBUG="true", DJANGO_SETTINGS_MODULE="kbsite.settings", KB_LOG_LEVEL="ERROR"
-        )
-        os.environ.pop("DATABASE_URL", None)
-        import django
-
-        django.setup()
-        from kbsite import embedded_postgres
-
-        try:
-            print(json.dumps(measure(options)))
-        finally:
-            embedded_postgres.stop(Path(folder).resolve())
+    with own_database():
+        print(json.dumps(measure(options)))
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:

@@ -13,15 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
-import tempfile
 import time
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.benchmarks.own_database import own_database
 
 DEPTH = 10
 
@@ -33,20 +33,8 @@ def main() -> None:
     parser.add_argument("--questions", type=int, help="how many of the questions about them, spread evenly (all)")
     parser.add_argument("--weights", default="1:1", help="weights of vector:lexical to fuse with, separated by commas")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(
-            KB_DATA_DIR=folder, KB_DEBUG="true", DJANGO_SETTINGS_MODULE="kbsite.settings", KB_LOG_LEVEL="ERROR"
-        )
-        os.environ.pop("DATABASE_URL", None)
-        import django
-
-        django.setup()
-        from kbsite import embedded_postgres
-
-        try:
-            print(json.dumps(measure(options)))
-        finally:
-            embedded_postgres.stop(Path(folder).resolve())
+    with own_database():
+        print(json.dumps(measure(options)))
 
 
 def read(options: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
