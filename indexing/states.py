@@ -1,4 +1,4 @@
-"""The life of an index task. Pure; the database enforces the same moves (sql/schema/guards.sql), and a test compares."""
+"""The life of an index task. Pure; the database enforces the same moves (sql/schema/), and a test compares."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The reader view and the triggers that keep versions immutable (documents/sql/schema/guards.sql)."""
+"""The reader view and the triggers that keep versions immutable (documents/sql/schema/0002_guards.sql)."""
 
 from pathlib import Path
 
 from django.db import migrations
 
-GUARDS = Path(__file__).parent.parent / "sql" / "schema" / "guards.sql"
+GUARDS = Path(__file__).parent.parent / "sql" / "schema" / "0002_guards.sql"
 
 
 class Migration(migrations.Migration):

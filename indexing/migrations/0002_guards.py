@@ -1,10 +1,10 @@
-"""The fence column and the triggers that refuse what holds no live lease (indexing/sql/schema/guards.sql)."""
+"""The fence column and the triggers that refuse what holds no live lease (indexing/sql/schema/0002_guards.sql)."""
 
 from pathlib import Path
 
 from django.db import migrations
 
-GUARDS = Path(__file__).parent.parent / "sql" / "schema" / "guards.sql"
+GUARDS = Path(__file__).parent.parent / "sql" / "schema" / "0002_guards.sql"
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,12 @@
+"""What the application's role may not change by hand (sql/schema/0003_enforcement.sql)."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+SCHEMA = Path(__file__).parent.parent / "sql" / "schema" / "0003_enforcement.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("indexing", "0002_guards"), ("documents", "0003_enforcement")]
+    operations = [migrations.RunSQL(SCHEMA.read_text(encoding="utf-8"), migrations.RunSQL.noop)]

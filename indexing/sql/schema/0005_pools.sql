@@ -1,0 +1,2 @@
+-- Pools of tenants, and turns among them. A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
+SELECT 1;
