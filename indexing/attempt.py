@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
 from documents import content
 from documents.errors import StorageFailed
@@ -15,16 +14,15 @@ from documents.models import StoredContent
 from indexing import cache, queue, sink
 from indexing.blocks import Chunk, ParsedDocument
 from indexing.embedders.base import Embedder
+from indexing.embedding import batches, embed
 from indexing.errors import NoText, StorageUnavailable, VerificationFailed
 from indexing.lease import Lease
 from indexing.parsers.sandbox import parse_in_child
 from indexing.providers import embedder_for
 from indexing.sink import Manifest, StagedChunk
 from indexing.splitters import split
-from indexing.statements import retrying
+from indexing.statements import ensure_no_transaction, retrying
 from indexing.states import Stage
-
-Item = TypeVar("Item")
 
 Checkpoint = Callable[[], None]
 """Called between two steps; raises to end the attempt (lease lost, worker told to stop)."""
@@ -99,30 +97,13 @@ class Attempt:
         return chunks
 
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
-        """Vectors by digest of the embedded text: from the cache, the rest from the model, each batch kept at once."""
         texts = {item.embedded_digest: item.chunk.embedded_text for item in chunks}
-        model = embedder.fingerprint()
-        vectors = retrying(lambda: cache.find_vectors(self._lease, fingerprint=model, digests=list(texts)))
-        unknown = [digest for digest in texts if digest not in vectors]
-        for batch in batches(unknown, embedder.batch_size):
-            self._step(Stage.EMBED, len(vectors), len(texts))
-            ensure_no_transaction()
-            embedded = embedder.embed_passages([texts[digest] for digest in batch])
-            fresh = {digest: cache.literal(vector) for digest, vector in zip(batch, embedded, strict=True)}
-            retrying(partial(cache.keep_vectors, self._lease, fingerprint=model, vectors=fresh))
-            vectors.update(fresh)
-        return vectors
+        return embed(texts, lease=self._lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
 
     def _stage(self, chunks: Sequence[StagedChunk], vectors: dict[str, str]) -> None:
         for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):
             self._step(Stage.INDEX, number * sink.STAGE_BATCH, len(chunks))
             retrying(partial(sink.stage, self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"]))
-
-
-def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """`items` in pieces of at most `size`."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
 
 
 def verify_places(chunks: Sequence[Chunk], parsed: ParsedDocument) -> None:
@@ -132,9 +113,3 @@ def verify_places(chunks: Sequence[Chunk], parsed: ParsedDocument) -> None:
         page = chunk.locator.page
         if not 0 <= start < end <= len(parsed.text) or (page is not None and not 1 <= page <= (parsed.pages or 0)):
             raise VerificationFailed(f"Chunk {chunk.ordinal} points outside the document.")
-
-
-def ensure_no_transaction() -> None:
-    """A lock held across a parser or a provider would stop everybody else for minutes."""
-    if connection.in_atomic_block:
-        raise RuntimeError("slow work was begun inside a transaction")

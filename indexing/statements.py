@@ -61,3 +61,9 @@ def retrying(action: Callable[[], Answer], *, tries: int = 3) -> Answer:
             if not left or getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
                 raise
     raise AssertionError("the last try returns or raises")
+
+
+def ensure_no_transaction() -> None:
+    """A lock held across a parser or a provider would stop everybody else for minutes."""
+    if connection.in_atomic_block:
+        raise RuntimeError("slow work was begun inside a transaction")

@@ -18,7 +18,7 @@ PRODUCT = ("documents", "indexing", "kbsite")
 # Top may import lower. A new module must be given its place here.
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
-    ("engine", "worker search attempt heartbeat tasks passages"),
+    ("engine", "worker search attempt embedding heartbeat tasks passages"),
     ("stores", "sink queue cache port"),
     ("foundation", "models statements providers pipelines messages groups"),
     (
