@@ -19,10 +19,10 @@ SELECT 'document ' || m.document_id || ' version ' || m.version_number || ' was 
 -- name: pointer_never_back
 -- In the order of the locks, a pointer only rises.
 SELECT 'document ' || document_id || ' went from version ' || highest || ' to ' || version_number AS what
-  FROM (SELECT m.document_id, p.pipeline_id, m.version_number,
+  FROM (SELECT m.document_id, m.version_number,
                max(m.version_number) OVER (PARTITION BY m.document_id, t.pipeline_id ORDER BY m.id
                                            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
-          FROM chaos.moment m JOIN index_task t ON t.id = m.task_id JOIN pipeline p ON p.id = t.pipeline_id
+          FROM chaos.moment m JOIN index_task t ON t.id = m.task_id
          WHERE m.kind = 'switched') moves
  WHERE version_number < highest;
 
