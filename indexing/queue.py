@@ -4,6 +4,7 @@ the lease is over. Each function runs in the caller's transaction, or commits at
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -95,9 +96,21 @@ def cancel(*, task_id: int) -> bool:
     return row("queue", "cancel_task", task=task_id, message=str(errors.CancelledByUser())) is not None
 
 
-def claim(*, worker: str, pool: str, lease_seconds: float) -> Lease | None:
-    """Take the next task, or None. Committed on return: no lock is held while it is worked on."""
-    found = row("queue", "claim", worker=worker, pool=pool, lease=lease_seconds, exhausted=_EXHAUSTED)
+def claim(*, worker: str, pool: str, lease_seconds: float, paused: Sequence[int] = ()) -> Lease | None:
+    """Take the next task, or None. Committed on return: no lock is held while it is worked on.
+
+    `paused`: pipelines whose tasks stay where they are, but for those that have waited too long.
+    """
+    found = row(
+        "queue",
+        "claim",
+        worker=worker,
+        pool=pool,
+        lease=lease_seconds,
+        exhausted=_EXHAUSTED,
+        paused=list(paused),
+        longest_wait=settings.KB_MAX_WAIT_SECONDS,
+    )
     if found is None:
         return None
     return Lease(task_id=found.pop("id"), worker=worker, **found)
@@ -154,14 +167,28 @@ def fail(lease: Lease, *, error: errors.IndexingError, verdict: Verdict) -> None
         raise errors.LeaseLost
 
 
+def outcome(lease: Lease) -> TaskState | None:
+    """How the lease's attempt ended by its own word; None if it did not."""
+    found = row("queue", "outcome", **lease.token)
+    return TaskState(found["to_state"]) if found else None
+
+
+def times_ended(lease: Lease, *, code: str) -> int:
+    """How often `code` ended earlier attempts of the task since it was last opened."""
+    found = row("queue", "times_ended", task=lease.task_id, code=code)
+    assert found is not None, "an aggregate always returns a row"
+    count: int = found["count"]
+    return count
+
+
 def record_refusal(lease: Lease, *, action: str) -> None:
     """Remember a late write that the fence refused, in a transaction of its own."""
     row("queue", "record_refusal", **lease.token, action=action)
 
 
-def seconds_until_due(*, pool: str) -> float | None:
-    """When something becomes due by the clock alone, or None if nothing waits for time."""
-    found = row("queue", "next_due", pool=pool)
+def seconds_until_due(*, pool: str, paused: Sequence[int] = ()) -> float | None:
+    """When something becomes due by the clock alone, or None if nothing waits for time; `paused` as for `claim`."""
+    found = row("queue", "next_due", pool=pool, paused=list(paused))
     return found["seconds"] if found else None
 
 

@@ -84,6 +84,8 @@ RETURNING id;
 -- MATERIALIZED CTE with SKIP LOCKED: as `id IN (SELECT … LIMIT 1)` a nested loop could claim a thousand rows. The
 -- conditions stand on the locked rows themselves, since only those are checked again after a wait. `spent` and `expired`
 -- exclude each other by their predicates, because a data-modifying CTE that nothing reads runs last.
+-- `paused`: pipelines whose provider is out. Their tasks stay where they are, but for those that have waited too long, which
+-- end as DEAD; a lease that ran out is taken over all the same, so that nothing stays RUNNING without a worker.
 -- statement_timestamp(): a volatile clock is no index condition.
 WITH spent AS MATERIALIZED (
     SELECT id FROM index_task
@@ -102,11 +104,13 @@ expired AS MATERIALIZED (
 retry AS MATERIALIZED (
     SELECT id, 0 AS charge FROM index_task
      WHERE state = 'RETRY_WAIT' AND pool = %(pool)s AND next_attempt_at <= statement_timestamp()
+       AND (pipeline_id <> ALL (%(paused)s) OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
        AND NOT EXISTS (SELECT 1 FROM expired)
      ORDER BY next_attempt_at, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
 pending AS MATERIALIZED (
     SELECT id, 0 AS charge FROM index_task
      WHERE state = 'PENDING' AND pool = %(pool)s
+       AND (pipeline_id <> ALL (%(paused)s) OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
        AND NOT EXISTS (SELECT 1 FROM expired) AND NOT EXISTS (SELECT 1 FROM retry)
      ORDER BY priority, fair, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
 candidate AS (SELECT * FROM expired UNION ALL SELECT * FROM retry UNION ALL SELECT * FROM pending)
@@ -202,6 +206,22 @@ UPDATE index_task
  WHERE id = %(task)s AND attempts = %(attempts)s AND state = 'RUNNING' AND fence_xact = pg_current_xact_id()
 RETURNING id;
 
+-- name: outcome
+-- How an attempt ended by its own word, for a worker that was cut off before it heard the answer. No row: it did not, so it
+-- runs still, or its lease ran out (both codes are of moves by others).
+SELECT to_state FROM task_event
+ WHERE task_id = %(task)s AND kind = 'move' AND attempts = %(attempts)s AND worker = %(worker)s
+   AND from_state = 'RUNNING' AND to_state <> 'RUNNING'
+   AND NOT (to_state = 'DEAD' AND code IN ('LEASE_ATTEMPTS_EXHAUSTED', 'DOCUMENT_DELETED'));
+
+-- name: times_ended
+-- How often an error ended an attempt of this task since it was last opened. One row always.
+SELECT count(*) AS count FROM task_event
+ WHERE task_id = %(task)s AND kind = 'move' AND from_state = 'RUNNING' AND code = %(code)s
+   AND id > (SELECT max(id) FROM task_event
+              WHERE task_id = %(task)s AND kind = 'move' AND to_state = 'PENDING'
+                AND (from_state IS NULL OR from_state IN ('DEAD', 'CANCELLED')));
+
 -- name: record_refusal
 -- Remember that a late write was refused, with its token; the task's own transaction was rolled back.
 -- No row: the task does not exist.
@@ -211,7 +231,9 @@ RETURNING id;
 
 -- name: next_due
 -- Seconds until something in the pool becomes due by the clock (0 or less: now). No row or null: nothing waits for time.
+-- What is due but paused does not count: a worker that woke for it would find nothing, at once and again.
 SELECT extract(epoch FROM least(
-           (SELECT min(next_attempt_at) FROM index_task WHERE state = 'RETRY_WAIT' AND pool = %(pool)s),
+           (SELECT min(next_attempt_at) FROM index_task
+             WHERE state = 'RETRY_WAIT' AND pool = %(pool)s AND pipeline_id <> ALL (%(paused)s)),
            (SELECT min(lease_until) FROM index_task WHERE state = 'RUNNING' AND pool = %(pool)s))
        - clock_timestamp())::float8 AS seconds;

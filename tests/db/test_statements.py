@@ -31,7 +31,8 @@ TYPES = {
     "end size",
     "uuid": "document",
     "uuid[]": "keep",
-    "float8": "lease delay vector_weight lexical_weight",
+    "int[]": "paused",
+    "float8": "lease delay vector_weight lexical_weight longest_wait",
     "float8[]": "weights",
     "bool": "readers_requested has_readers",
     "text": (
