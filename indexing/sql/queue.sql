@@ -12,7 +12,7 @@ SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(gen
                       WHERE state = 'PENDING' AND tenant_id = %(tenant)s AND pool = %(pool)s AND priority = %(priority)s), 0),
            coalesce((SELECT min(fair) FROM index_task
                       WHERE state = 'PENDING' AND pool = %(pool)s AND priority = %(priority)s), 0)),
-       'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s
+       'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s::bigint
 ON CONFLICT (tenant_id, document_id, version_number, task_type, pipeline_id, generation) DO NOTHING
 RETURNING id;
 
@@ -190,7 +190,7 @@ UPDATE index_task t
    SET state = %(state)s, failures = least(t.failures + %(charge)s, t.max_failures), lease_owner = NULL, lease_until = NULL,
        next_attempt_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN clock_timestamp() + make_interval(secs => %(delay)s) END,
        finished_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN NULL ELSE clock_timestamp() END,
-       error_code = %(code)s, error_message = %(message)s, cancel_requested = false,
+       error_code = %(code)s, error_message = %(message)s, error_places = %(places)s::jsonb, cancel_requested = false,
        fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
   FROM held
  WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
