@@ -19,9 +19,10 @@ from indexing.errors import NoText, StorageUnavailable, VerificationFailed
 from indexing.lease import Lease
 from indexing.parsers.sandbox import parse_in_child
 from indexing.providers import embedder_for
+from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
 from indexing.splitters import split
-from indexing.statements import ensure_no_transaction, retrying
+from indexing.statements import ensure_no_transaction
 from indexing.states import Stage
 
 Checkpoint = Callable[[], None]
@@ -37,7 +38,7 @@ class Attempt:
 
     def begin(self) -> None:
         """Load what the task is about. Raises a `CancelledError` if nobody wants the result any more."""
-        self._facts = sink.facts(self._lease)
+        self._facts = retrying(lambda: sink.facts(self._lease))
         sink.refuse_unwanted(self._facts, version_number=self._lease.version_number)
 
     def run(self) -> None:
@@ -59,11 +60,11 @@ class Attempt:
 
     def _step(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         self._checkpoint()
-        queue.report(self._lease, stage=stage, done=done, total=total)
+        retrying(lambda: queue.report(self._lease, stage=stage, done=done, total=total))
 
     def _parse(self) -> ParsedDocument:
         key = {"content_digest": self._facts["content_digest"], "media_type": self._facts["media_type"]}
-        parsed = cache.find_parsed(tenant_id=self._lease.tenant_id, **key)
+        parsed = retrying(lambda: cache.find_parsed(tenant_id=self._lease.tenant_id, **key))
         if parsed is None:
             data = self._read()
             ensure_no_transaction()
@@ -79,8 +80,9 @@ class Attempt:
         return parsed
 
     def _read(self) -> bytes:
+        stored = retrying(lambda: StoredContent.objects.get(pk=self._facts["content_id"]))
         try:
-            return content.read(StoredContent.objects.get(pk=self._facts["content_id"]))
+            return content.read(stored)
         except StorageFailed as error:
             raise StorageUnavailable from error
 
@@ -97,8 +99,7 @@ class Attempt:
         return chunks
 
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
-        texts = {item.embedded_digest: item.chunk.embedded_text for item in chunks}
-        return embed(texts, lease=self._lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
+        return embed(chunks, lease=self._lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
 
     def _stage(self, chunks: Sequence[StagedChunk], vectors: dict[str, str]) -> None:
         for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):

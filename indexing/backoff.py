@@ -37,10 +37,18 @@ def full_jitter(*, failures: int, policy: Policy, rng: random.Random) -> float:
 
 
 def decide(
-    error: IndexingError, *, failures: int, max_failures: int, waited: float, policy: Policy, rng: random.Random
+    error: IndexingError,
+    before: int,
+    *,
+    failures: int,
+    max_failures: int,
+    waited: float,
+    policy: Policy,
+    rng: random.Random,
 ) -> Verdict:
     """What follows from `error` in an attempt that was claimed with `failures` charged so far.
 
+    `before`: how often the same error ended attempts of this task since it was opened, which `tries` bounds.
     `waited`: seconds since the task was enqueued or reopened; bounds the waiting that is not charged.
     """
     match error.disposition:
@@ -49,7 +57,7 @@ def decide(
         case Disposition.PERMANENT:
             return Verdict(TaskState.DEAD, charge=1)
         case Disposition.TRANSIENT:
-            if failures + 1 >= min(max_failures, error.tries or max_failures):
+            if failures + 1 >= max_failures or (error.tries is not None and before + 1 >= error.tries):
                 return Verdict(TaskState.DEAD, charge=1)
             return Verdict(TaskState.RETRY_WAIT, 1, full_jitter(failures=failures, policy=policy, rng=rng))
         case Disposition.THROTTLED | Disposition.PROVIDER:

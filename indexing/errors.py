@@ -7,6 +7,7 @@ Anything that is not an `IndexingError` is a defect: it is logged with its trace
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 
 class Disposition(StrEnum):
@@ -24,13 +25,17 @@ class IndexingError(Exception):
 
     code = "INDEXING_FAILED"
     disposition = Disposition.TRANSIENT
-    tries: int | None = None  # at most, where a transient fault that comes twice is there to stay
+    tries: int | None = None  # that may end so, where a transient fault that comes twice is there to stay; others count apart
 
-    def __init__(self, detail: str = "", *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, detail: str = "", *, retry_after: float | None = None, places: dict[str, Any] | None = None
+    ) -> None:
         """`detail` is appended to the class's sentence and must hold no keys, paths or document text.
 
-        `retry_after`: seconds after which the provider allows another try, where it said so.
+        `retry_after`: seconds after which the provider allows another try, where it said so. `places`: where in the
+        document the texts at fault stand, for its editor (`indexing.messages.places_words`).
         """
+        self.places = places
         self.detail = detail
         self.retry_after = retry_after
         super().__init__(f"{self.sentence()} {detail}".strip())
@@ -117,12 +122,6 @@ class EmbeddingBadResponse(TransientError):
     code = "EMBEDDING_BAD_RESPONSE"
 
 
-class EmbeddingModelChanged(TransientError):
-    """The embedding provider answered with another model than this pipeline's."""
-
-    code = "EMBEDDING_MODEL_CHANGED"
-
-
 class ParseCrashed(TransientError):
     """The parser stopped while reading this file."""
 
@@ -177,6 +176,12 @@ class EmbeddingUnavailable(ProviderError):
     """The embedding provider cannot be reached; the document is not at fault."""
 
     code = "EMBEDDING_UNAVAILABLE"
+
+
+class EmbeddingModelChanged(ProviderError):
+    """The embedding provider answers with another model than this pipeline's. An operator must check it."""
+
+    code = "EMBEDDING_MODEL_CHANGED"
 
 
 class CancelledError(IndexingError):

@@ -63,9 +63,9 @@ class Heartbeat:
         sent_at = time.monotonic()
         try:
             outcome = queue.renew(self._lease, lease_seconds=self._seconds)
-        except Error:
+        except Error as error:
             # The database cannot be reached: try again next time; `LeaseClock` ends the attempt if it goes on.
-            logger.warning("task %s: the lease could not be renewed", self._lease.task_id, exc_info=True)
+            logger.warning("task %s: the lease could not be renewed: %s", self._lease.task_id, str(error).strip())
             connection.close()
             return
         if outcome == "renewed":

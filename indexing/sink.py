@@ -126,13 +126,16 @@ def verify(lease: Lease, manifest: Manifest) -> None:
         raise errors.VerificationFailed(f"{stored['count']} of {len(manifest.chunks)} chunks are stored.")
 
 
-def end(lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.IndexingError], Verdict]) -> Verdict:
+def end(
+    lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.IndexingError, int], Verdict]
+) -> Verdict:
     """Record how an attempt ended, or give the task back if what ended it is no longer so; return the verdict.
 
     Between the moment when a worker saw a wish (cancel, withdraw, readers taken off) and this one, an editor may have
     published again, was told that the version is being indexed, and must not find it cancelled. And a wish to cancel that
     came during an attempt that failed for another reason still holds. So wishes are read again here, under the same locks
-    that the editors' commands take. Raises `LeaseLost`.
+    that the editors' commands take. `decide` is told the error and how often it has ended the task's attempts before.
+    Raises `LeaseLost`.
     """
     with transaction.atomic():
         wishes = _hold(lease)
@@ -144,7 +147,7 @@ def end(lease: Lease, error: errors.IndexingError, *, decide: Callable[[errors.I
             if _no_longer_so(error, wishes):
                 queue.release(lease)
                 return Verdict(TaskState.PENDING, charge=0)
-        verdict = decide(error)
+        verdict = decide(error, queue.times_ended(lease, code=error.code))
         queue.fail(lease, error=error, verdict=verdict)
         return verdict
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from django.db import OperationalError, connection
+import psycopg
+from django.db import connection
 
 JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
-RETRYABLE = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock timeout
-
-Answer = TypeVar("Answer")
+PREPARED = ("queue", "sink")  # whose statements are one plan for every value; the search chooses its plans by the values
 
 
 @cache
@@ -29,38 +28,42 @@ def run_statement(text: str, parameters: Mapping[str, Any]) -> list[dict[str, An
     """Run a statement and return its rows by column name, `jsonb` values decoded (Django leaves them to its own fields)."""
     with connection.cursor() as cursor:
         cursor.execute(text, parameters)
-        columns = [(column.name, column.type_code == JSONB) for column in cursor.description or ()]
-        if not columns:
-            return []
-        return [
-            {
-                name: json.loads(value) if is_json and value is not None else value
-                for (name, is_json), value in zip(columns, row, strict=True)
-            }
-            for row in cursor.fetchall()
-        ]
+        return _named_rows(cursor)
+
+
+def _run_prepared(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same, parsed and planned once a connection: Django's own cursors paste the values into the text, and planning the
+    claim takes longer than running it. The plans live as long as the connection (`CONN_MAX_AGE`)."""
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(text, parameters, prepare=True)
+        return _named_rows(cursor)
+
+
+def _named_rows(cursor: Any) -> list[dict[str, Any]]:
+    columns = [(column.name, column.type_code == JSONB) for column in cursor.description or ()]
+    if not columns:
+        return []
+    return [
+        {
+            name: json.loads(value) if is_json and isinstance(value, str) else value
+            for (name, is_json), value in zip(columns, row, strict=True)
+        }
+        for row in cursor.fetchall()
+    ]
 
 
 def rows(file: str, name: str, **parameters: Any) -> list[dict[str, Any]]:
     """Run a named statement and return its rows."""
-    return run_statement(statements(file)[name], parameters)
+    run = _run_prepared if file in PREPARED else run_statement
+    return run(statements(file)[name], parameters)
 
 
 def row(file: str, name: str, **parameters: Any) -> dict[str, Any] | None:
     """Run a named statement and return its first row, or None: what that means stands at the statement."""
     found = rows(file, name, **parameters)
     return found[0] if found else None
-
-
-def retrying(action: Callable[[], Answer], *, tries: int = 3) -> Answer:
-    """Run a short transaction, and run it again if the database ended it to resolve a deadlock; never the slow work."""
-    for left in reversed(range(tries)):
-        try:
-            return action()
-        except OperationalError as error:
-            if not left or getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
-                raise
-    raise AssertionError("the last try returns or raises")
 
 
 def ensure_no_transaction() -> None:

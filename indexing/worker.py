@@ -26,7 +26,7 @@ from indexing.backoff import Policy, decide
 from indexing.errors import IndexingError, LeaseLost
 from indexing.heartbeat import Heartbeat
 from indexing.lease import Lease
-from indexing.statements import retrying
+from indexing.retrying import Blocked, Retrying, retrying, trying
 from indexing.states import Pool, TaskState
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,9 @@ class Result(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"  # the attempt ended otherwise; the task says how
     LOST_LEASE = "LOST_LEASE"  # the lease was over, or given back because the worker was told to stop
+
+
+RESULTS = {TaskState.SUCCEEDED: Result.SUCCEEDED, TaskState.PENDING: Result.LOST_LEASE}  # FAILED for the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Worker:
                     if is_outage(error):
                         if drain:
                             raise
-                        logger.exception("the database cannot be reached; trying again")
+                        logger.warning("the database cannot be used; trying again: %s", str(error).strip())
                         connection.close()
                         self.stop.wait(min(self.poll_seconds, 5.0))
                         continue
@@ -153,10 +156,21 @@ class Worker:
                 raise Stopping
             heartbeat.ensure_alive()
 
+        working = Retrying(checkpoint=checkpoint, seconds=self.lease_seconds, rng=self._random)
+        releasing = Retrying(checkpoint=heartbeat.ensure_alive, seconds=self.lease_seconds, rng=self._random)
         try:
             with heartbeat:
-                return self._attempt(lease, Attempt(lease, checkpoint=checkpoint))
+                try:
+                    with trying(working):
+                        return self._attempt(lease, Attempt(lease, checkpoint=checkpoint))
+                except (Stopping, Blocked):
+                    releasing(lambda: queue.release(lease))
+                    logger.info("task %s: given back", lease.task_id)
+                    return Result.LOST_LEASE
         except LeaseLost:
+            if (working.was_cut or releasing.was_cut) and (outcome := queue.outcome(lease)) is not None:
+                logger.info("task %s: attempt %s had ended as %s", lease.task_id, lease.attempts, outcome)
+                return RESULTS.get(outcome, Result.FAILED)
             logger.warning("task %s: attempt %s lost its lease and wrote nothing", lease.task_id, lease.attempts)
             queue.record_refusal(lease, action=f"attempt {lease.attempts} of {lease.worker}")
             return Result.LOST_LEASE
@@ -167,10 +181,6 @@ class Worker:
             attempt.begin()
             begun = True
             attempt.run()
-        except Stopping:
-            queue.release(lease)
-            logger.info("task %s: given back", lease.task_id)
-            return Result.LOST_LEASE
         except IndexingError as error:
             state = self._end(lease, error)
             # Cancelled before any work, or wanted again after all: no round for whoever counts, the loop goes on.

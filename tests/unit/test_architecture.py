@@ -19,8 +19,8 @@ PRODUCT = ("documents", "indexing", "kbsite")
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     ("engine", "worker search attempt embedding heartbeat tasks passages"),
-    ("stores", "sink queue cache port"),
-    ("foundation", "models statements providers pipelines messages groups"),
+    ("stores", "sink queue cache canary port"),
+    ("foundation", "models statements providers pipelines messages groups retrying"),
     (
         "pure",
         "states lease backoff errors blocks identity lexical ranking citations inspection parsers splitters embedders "

@@ -38,6 +38,7 @@ def all_errors(base: type[IndexingError] = IndexingError) -> Iterator[type[Index
 def verdict(
     error: IndexingError,
     *,
+    before: int = 0,
     failures: int = 0,
     max_failures: int = 5,
     waited: float = 0.0,
@@ -45,6 +46,7 @@ def verdict(
 ) -> Verdict:
     return decide(
         error,
+        before,
         failures=failures,
         max_failures=max_failures,
         waited=waited,
