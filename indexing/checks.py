@@ -58,6 +58,24 @@ def lease_is_not_too_long(**_: Any) -> list[CheckMessage]:
 
 
 @register()
+def budgets_let_a_batch_through(**_: Any) -> list[CheckMessage]:
+    """A budget is kept for any minute, wherever it begins; that takes room for two of what is sent at once."""
+    budgets = {
+        "KB_EMBEDDING_REQUESTS_PER_MINUTE": 2,
+        "KB_EMBEDDING_TEXTS_PER_MINUTE": 2 * settings.KB_EMBEDDING_BATCH_SIZE,
+    }
+    return [
+        Error(
+            f"{name} is 0 or at least {least}, not {getattr(settings, name)}.",
+            hint="The second number is two requests, or two batches of KB_EMBEDDING_BATCH_SIZE texts.",
+            id="indexing.E005",
+        )
+        for name, least in budgets.items()
+        if getattr(settings, name) != 0 and getattr(settings, name) < least
+    ]
+
+
+@register()
 def numbers_are_positive(**_: Any) -> list[CheckMessage]:
     return [
         Error(f"{name} must be above zero, not {getattr(settings, name)}.", id="indexing.E002")

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
 from documents.models import Document, Tenant
+from indexing.provider_models import EmbeddingProvider, ProviderEvent  # noqa: F401  (where Django looks for them)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
 
@@ -86,6 +87,7 @@ class IndexTask(models.Model):
     finished_at = models.DateTimeField(_("finished"), null=True)
     error_code = models.CharField(_("error"), max_length=50, null=True)
     error_message = models.TextField(_("reason"), null=True)
+    error_places = models.JSONField(null=True, help_text="where the texts at fault stand, if the last failure named any")
     requested_by_id = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(_("created"), db_default=Now())
     updated_at = models.DateTimeField(_("changed"), db_default=Now())
@@ -124,12 +126,18 @@ class IndexTask(models.Model):
             models.CheckConstraint(name="index_task_known_state", condition=Q(state__in=[s.value for s in TaskState])),
         ]
         indexes = [
-            # The claim's three parts. None holds lease_until or progress, so that renewals stay HOT.
+            # The claim's parts. No index of this table holds what changes while a task runs (lease_until, progress,
+            # updated_at, fence_xact): renewals, reports and fences stay HOT.
             models.Index(
                 fields=["pool", "priority", "fair", "id"], name="index_task_pending", condition=Q(state="PENDING")
             ),
             models.Index(
                 fields=["pool", "next_attempt_at", "id"], name="index_task_retry_wait", condition=Q(state="RETRY_WAIT")
+            ),
+            models.Index(
+                fields=["pool", "tenant", "next_attempt_at", "id"],
+                name="index_task_retry_turn",
+                condition=Q(state="RETRY_WAIT"),
             ),
             models.Index(fields=["pool", "id"], name="index_task_running", condition=Q(state="RUNNING")),
             # A tenant's last turn, for `fair` at enqueue.
@@ -137,27 +145,51 @@ class IndexTask(models.Model):
                 fields=["tenant", "pool", "priority", "fair"], name="index_task_turn", condition=Q(state="PENDING")
             ),
             models.Index(fields=["document", "version_number"], name="index_task_of_version"),
-            models.Index(fields=["-updated_at"], name="index_task_latest"),
-            models.Index(fields=["updated_at"], name="index_task_dead", condition=Q(state="DEAD")),
+            models.Index(fields=["finished_at"], name="index_task_dead", condition=Q(state="DEAD")),
         ]
 
     def __str__(self) -> str:
         return f"{self.task_type} {self.pk}"
 
 
+class TenantPool(models.Model):
+    """A tenant with a pool of its own: what somebody there waits for goes to the workers of that pool and to no others."""
+
+    tenant = models.OneToOneField(
+        Tenant, models.CASCADE, primary_key=True, related_name="+", verbose_name=_("tenant")
+    )
+    pool = models.CharField(
+        _("pool"),
+        max_length=20,
+        help_text=_("lower-case letters, digits and hyphens; start workers with “run_index_worker --pool NAME”"),
+    )
+    changed_at = models.DateTimeField(_("changed"), db_default=Now())
+
+    class Meta:
+        db_table = "tenant_pool"
+        verbose_name = _("tenant's own pool")
+        verbose_name_plural = _("tenants' own pools")
+
+    def __str__(self) -> str:
+        return self.pool
+
+
 class TaskEvent(models.Model):
-    """What happened to a task, written by a trigger for every move, and by a worker for a refused late write.
+    """What happened to a task: by a trigger every move and every wish that a running attempt is told of, by a worker its
+    own late writes that were refused.
 
     Append-only, without foreign keys: it outlives tasks and documents.
     """
 
     task_id = models.BigIntegerField()
     tenant_id = models.BigIntegerField()
-    kind = models.CharField(max_length=10, default="move", help_text="move, or refused (a late write)")
+    kind = models.CharField(max_length=10, default="move", help_text="move, wish, or refused (a late write)")
     from_state = models.CharField(max_length=10, null=True)
     to_state = models.CharField(max_length=10, null=True)
     attempts = models.PositiveIntegerField()
     worker = models.CharField(max_length=200, null=True)
+    stage = models.CharField(max_length=10, choices=choices(Stage), null=True, help_text="where the ended attempt was")
+    action = models.CharField(max_length=20, null=True, help_text="which write was refused")
     code = models.CharField(max_length=50, null=True)
     detail = models.TextField(null=True)
     at = models.DateTimeField(db_default=Now())
@@ -298,6 +330,17 @@ class EmbeddingCache(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
         ]
+
+
+class EmbeddingCanary(models.Model):
+    """The vector of one fixed text by each model, as it was first: see indexing.canary. Never changed nor removed."""
+
+    fingerprint = models.CharField(max_length=64, primary_key=True)
+    embedding = VectorField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "embedding_canary"
 
 
 class EmbeddedText(models.Model):

@@ -83,6 +83,11 @@ def serving_pipeline(tenant_id: int) -> Pipeline | None:
     return serving.pipeline if serving else None
 
 
+def pipelines_of_endpoint() -> list[Pipeline]:
+    """Pipelines whose model is behind KB_EMBEDDING_URL, the newest first."""
+    return list(Pipeline.objects.filter(config__embedder__kind="openai").order_by("-id"))
+
+
 def pipelines_to_fill(tenant_id: int) -> list[tuple[int, PipelineRole]]:
     """Pipelines under which a new version is indexed, the serving one first."""
     rows = TenantPipeline.objects.filter(tenant=tenant_id).exclude(role=PipelineRole.RETIRED)

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from indexing.embedders.base import Embedder
 from indexing.embedders.local import LocalEmbedder
+from indexing.embedders.openai import provider_of
 from indexing.embedders.registry import EmbedderConfig, Endpoint, build
 from indexing.errors import EmbeddingUnavailable
 
@@ -32,6 +33,14 @@ def default_embedder_config() -> dict[str, Any]:
         "query_prefix": settings.KB_EMBEDDING_QUERY_PREFIX,
         "passage_prefix": settings.KB_EMBEDDING_PASSAGE_PREFIX,
     }
+
+
+def endpoint_provider() -> str | None:
+    """The name of the provider behind KB_EMBEDDING_URL; None without one, or if it is no address."""
+    try:
+        return provider_of(settings.KB_EMBEDDING_URL) if settings.KB_EMBEDDING_URL else None
+    except ValueError:
+        return None
 
 
 def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = None) -> Embedder:

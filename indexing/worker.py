@@ -23,11 +23,13 @@ from documents.outages import is_outage
 from indexing import queue, sink
 from indexing.attempt import Attempt
 from indexing.backoff import Policy, decide
-from indexing.errors import IndexingError, LeaseLost
+from indexing.errors import Disposition, IndexingError, LeaseLost
 from indexing.heartbeat import Heartbeat
 from indexing.lease import Lease
+from indexing.provider_watch import ProviderWatch
 from indexing.retrying import Blocked, Retrying, retrying, trying
 from indexing.states import Pool, TaskState
+from indexing.turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -73,13 +75,18 @@ class Worker:
         self.stop = threading.Event()
         self.current: Lease | None = None
         self.counts: Counter[Result] = Counter()  # of the rounds of `run` so far
+        self._turns = Turns()
+        self._providers = ProviderWatch()
         self._random = random.Random()  # noqa: S311 (spreads retries, guards nothing)
 
     def run_once(self) -> Round:
         """Claim and work on one task; tasks that nobody wants any more are cancelled on the way and do not count."""
         while not self.stop.is_set():
+            paused = self._providers.pause().pipelines
             claimed_at = time.monotonic()
-            lease = queue.claim(worker=self.name, pool=self.pool, lease_seconds=self.lease_seconds)
+            lease = queue.claim(
+                worker=self.name, pool=self.pool, lease_seconds=self.lease_seconds, turns=self._turns, paused=paused
+            )
             if lease is None:
                 break
             self.current = lease
@@ -202,6 +209,8 @@ class Worker:
             policy=policy,
             rng=self._random,
         )
+        if error.disposition in (Disposition.PROVIDER, Disposition.THROTTLED):
+            self._providers.look_again()
         verdict = retrying(lambda: sink.end(lease, error, decide=judge))
         logger.warning("task %s: %s, now %s: %s", lease.task_id, error.code, verdict.state, error)
         return verdict.state
@@ -209,10 +218,12 @@ class Worker:
     def _sleep_seconds(self) -> float:
         """Until the next poll, or sooner if something becomes due by the clock before."""
         try:
-            due = queue.seconds_until_due(pool=self.pool)
+            pause = self._providers.pause()
+            due = queue.seconds_until_due(pool=self.pool, paused=pause.pipelines)
         except Error:
-            due = None
-        return self.poll_seconds if due is None else max(0.05, min(self.poll_seconds, due))
+            return self.poll_seconds
+        sooner = [seconds for seconds in (due, pause.seconds) if seconds is not None]
+        return max(0.05, min(self.poll_seconds, *sooner))
 
 
 class Wakeup:

@@ -217,7 +217,10 @@ KB_EMBEDDING_BATCH_SIZE: int = env.int("KB_EMBEDDING_BATCH_SIZE", default=32)
 KB_EMBEDDING_QUERY_PREFIX: str = env.str("KB_EMBEDDING_QUERY_PREFIX", default="")
 KB_EMBEDDING_PASSAGE_PREFIX: str = env.str("KB_EMBEDDING_PASSAGE_PREFIX", default="")
 KB_EMBEDDING_CONNECT_TIMEOUT: float = env.float("KB_EMBEDDING_CONNECT_TIMEOUT", default=5.0)  # seconds
+KB_EMBEDDING_CANARY_SECONDS: float = env.float("KB_EMBEDDING_CANARY_SECONDS", default=60.0)  # 0: with every request
 KB_EMBEDDING_TIMEOUT: float = env.float("KB_EMBEDDING_TIMEOUT", default=30.0)  # seconds, whole request
+KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int("KB_EMBEDDING_REQUESTS_PER_MINUTE", default=0)  # of all processes; 0: any
+KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
 
 KB_SEARCH_EXACT_CHUNKS: int = env.int(
     "KB_SEARCH_EXACT_CHUNKS", default=10_000

@@ -49,7 +49,7 @@ class OpenAIEmbedder:
         `ValueError`, without quoting the value, for an unusable address or key.
         """
         self._url = _full_address(url)
-        self.provider = self._url.netloc.decode("ascii")
+        self.provider = provider_of(url)
         self.model = model
         self.dimensions = dimensions
         self.batch_size = batch_size
@@ -123,6 +123,11 @@ class OpenAIEmbedder:
         if self._transport is None or self._transport[0] != os.getpid():
             self._transport = (os.getpid(), DeadlineTransport())
         return self._transport[1]
+
+
+def provider_of(url: str) -> str:
+    """Host and port: what all workers call the provider. `ValueError` for an unusable address."""
+    return _full_address(url).netloc.decode("ascii")
 
 
 def _full_address(url: str) -> httpx2.URL:

@@ -4,3 +4,10 @@ REVOKE UPDATE, DELETE ON task_event, pointer_log FROM :application;
 REVOKE INSERT ON pointer_log FROM :application;
 REVOKE UPDATE ON chunk, chunk_vector FROM :application;
 REVOKE INSERT, UPDATE, DELETE ON pipeline FROM :application;
+REVOKE UPDATE, DELETE ON embedding_canary FROM :application;
+-- A refused write is noted with its token and reason; when it was, the database says.
+REVOKE INSERT ON task_event FROM :application;
+GRANT INSERT (task_id, tenant_id, kind, attempts, worker, action, code, detail) ON task_event TO :application;
+REVOKE INSERT, UPDATE, DELETE ON served_version FROM :application;
+REVOKE DELETE ON embedding_provider FROM :application;
+REVOKE UPDATE, DELETE ON provider_event FROM :application;

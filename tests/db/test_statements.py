@@ -26,21 +26,23 @@ WHOLE = [
 
 # PostgreSQL types of the parameters, by name: a parameter means the same in every statement.
 TYPES = {
-    "bigint": "tenant task actor user count content",
-    "int": "version pipeline generation attempts max_failures priority done total depth limit cap dimensions charge start "
-    "end size",
+    "bigint": "past_tenant past_fair past_id tenant task actor user count content",
+    "int": "past_priority version pipeline generation attempts max_failures priority done total depth limit cap dimensions "
+    "charge start end size outages throttles openings requests texts",
     "uuid": "document",
     "uuid[]": "keep",
     "int[]": "paused",
-    "float8": "lease delay vector_weight lexical_weight longest_wait",
+    "bigint[]": "timed_out",
+    "float8": "seconds lease delay vector_weight lexical_weight longest_wait open_for cooldown overdue request_capacity "
+    "requests_per_second text_capacity texts_per_second",
     "float8[]": "weights",
-    "bool": "readers_requested has_readers",
+    "bool": "leases retries probe_over succeeded readers_requested has_readers",
     "text": (
         "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint "
-        "vector any_term"
+        "vector any_term provider token detail"
     ),
-    "text[]": "terms digests vectors",
-    "jsonb": "rows",
+    "text[]": "pools terms digests vectors",
+    "jsonb": "rows places",
     "bytea": "parsed",
 }
 TYPE_OF = {name: kind for kind, names in TYPES.items() for name in names.split()}

@@ -18,12 +18,12 @@ PRODUCT = ("documents", "indexing", "kbsite")
 # Top may import lower. A new module must be given its place here.
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
-    ("engine", "worker search attempt embedding heartbeat tasks passages"),
-    ("stores", "sink queue cache canary port"),
-    ("foundation", "models statements providers pipelines messages groups retrying"),
+    ("engine", "worker search provider_watch attempt embedding heartbeat tasks passages"),
+    ("stores", "sink queue cache canary provider_gate port"),
+    ("foundation", "models provider_models statements providers pipelines messages groups retrying"),
     (
         "pure",
-        "states lease backoff errors blocks identity lexical ranking citations inspection parsers splitters embedders "
+        "states lease turns backoff breaker errors blocks identity lexical ranking citations inspection parsers splitters embedders "
         "shutdown supervisor",
     ),
 )
