@@ -87,7 +87,9 @@ class IndexTask(models.Model):
     finished_at = models.DateTimeField(_("finished"), null=True)
     error_code = models.CharField(_("error"), max_length=50, null=True)
     error_message = models.TextField(_("reason"), null=True)
-    error_places = models.JSONField(null=True, help_text="where the texts at fault stand, if the last failure named any")
+    error_places = models.JSONField(
+        null=True, help_text="where the texts at fault stand, if the last failure named any"
+    )
     requested_by_id = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(_("created"), db_default=Now())
     updated_at = models.DateTimeField(_("changed"), db_default=Now())
@@ -155,9 +157,7 @@ class IndexTask(models.Model):
 class TenantPool(models.Model):
     """A tenant with a pool of its own: what somebody there waits for goes to the workers of that pool and to no others."""
 
-    tenant = models.OneToOneField(
-        Tenant, models.CASCADE, primary_key=True, related_name="+", verbose_name=_("tenant")
-    )
+    tenant = models.OneToOneField(Tenant, models.CASCADE, primary_key=True, related_name="+", verbose_name=_("tenant"))
     pool = models.CharField(
         _("pool"),
         max_length=20,

@@ -3,6 +3,7 @@ the lease is over. Each function runs in the caller's transaction, or commits at
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from indexing.backoff import Verdict
 from indexing.lease import Lease
 from indexing.statements import row, rows
 from indexing.states import Pool, Stage, TaskState, TaskType
+from indexing.turns import EVERYWHERE, Place, Turns
 
 CHANNEL = "index_task"
 
@@ -96,24 +98,51 @@ def cancel(*, task_id: int) -> bool:
     return row("queue", "cancel_task", task=task_id, message=str(errors.CancelledByUser())) is not None
 
 
-def claim(*, worker: str, pool: str, lease_seconds: float, paused: Sequence[int] = ()) -> Lease | None:
+def claim(
+    *, worker: str, pool: str, lease_seconds: float, paused: Sequence[int] = (), turns: Turns | None = None
+) -> Lease | None:
     """Take the next task, or None. Committed on return: no lock is held while it is worked on.
 
-    `paused`: pipelines whose tasks stay where they are, but for those that have waited too long.
+    `paused`: pipelines whose tasks stay where they are, but for those that have waited too long. `turns`: what the worker
+    remembers of its last claims.
     """
-    found = row(
-        "queue",
-        "claim",
-        worker=worker,
-        pool=pool,
-        lease=lease_seconds,
-        exhausted=_EXHAUSTED,
-        paused=list(paused),
-        longest_wait=settings.KB_MAX_WAIT_SECONDS,
+    leases = claim_many(worker=worker, pool=pool, lease_seconds=lease_seconds, limit=1, paused=paused, turns=turns)
+    return leases[0] if leases else None
+
+
+def claim_many(
+    *,
+    worker: str,
+    pool: str,
+    lease_seconds: float,
+    limit: int,
+    paused: Sequence[int] = (),
+    turns: Turns | None = None,
+) -> list[Lease]:
+    """Take up to `limit` (at most 100) tasks at once; each has a lease of its own, to be renewed, ended or given back."""
+    looks = [turns.look(), EVERYWHERE] if turns else [EVERYWHERE]
+    for look in looks:
+        taken = rows(
+            "queue",
+            "claim",
+            worker=worker,
+            pool=pool,
+            lease=lease_seconds,
+            limit=limit,
+            exhausted=_EXHAUSTED,
+            paused=list(paused),
+            longest_wait=settings.KB_MAX_WAIT_SECONDS,
+            **look.parameters,
+        )
+        if taken:
+            break
+    places = sorted(
+        Place(found.pop("part"), found["tenant_id"], found.pop("priority"), found.pop("fair"), found["id"])
+        for found in taken
     )
-    if found is None:
-        return None
-    return Lease(task_id=found.pop("id"), worker=worker, **found)
+    if turns:
+        turns.took(places)
+    return [Lease(task_id=found.pop("id"), worker=worker, **found) for found in taken]
 
 
 def renew(lease: Lease, *, lease_seconds: float) -> str:
@@ -162,6 +191,7 @@ def fail(lease: Lease, *, error: errors.IndexingError, verdict: Verdict) -> None
         delay=verdict.delay,
         code=error.code,
         message=str(error),
+        places=json.dumps(error.places, ensure_ascii=False) if error.places else None,
     )
     if ended is None:
         raise errors.LeaseLost
@@ -179,6 +209,24 @@ def times_ended(lease: Lease, *, code: str) -> int:
     assert found is not None, "an aggregate always returns a row"
     count: int = found["count"]
     return count
+
+
+def prioritise(*, task_id: int, priority: int) -> bool:
+    """Give a waiting task another priority (lower is sooner); False if it does not wait."""
+    wake_workers()
+    return row("queue", "prioritise", task=task_id, priority=priority) is not None
+
+
+def move_waiting(*, tenant_id: int, limit: int) -> int:
+    """Move up to `limit` waiting tasks of a tenant into the pool where they belong now; return how many were moved."""
+    wake_workers()
+    return len(rows("queue", "move_waiting", tenant=tenant_id, limit=limit))
+
+
+def unattended_pools(*, pools: Sequence[str], seconds: float) -> dict[str, int]:
+    """Those of `pools` whose first task has waited for `seconds` while nothing runs there, with how many wait (≤ 1000)."""
+    found = rows("queue", "unattended_pools", pools=list(pools), seconds=seconds)
+    return {pool["pool"]: pool["waiting"] for pool in found}
 
 
 def record_refusal(lease: Lease, *, action: str) -> None:

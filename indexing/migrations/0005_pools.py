@@ -1,12 +1,65 @@
-"""Pools of tenants, and turns among them (sql/schema/0005_pools.sql)."""
+"""Pools of tenants, turns among them, and indexes that let a running task change in place (sql/schema/0005_pools.sql)."""
 
 from pathlib import Path
 
-from django.db import migrations
+import django.db.models.deletion
+import django.db.models.functions.datetime
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.db import migrations, models
 
 SCHEMA = Path(__file__).parent.parent / "sql" / "schema" / "0005_pools.sql"
 
 
 class Migration(migrations.Migration):
+    atomic = False  # an index of a big table is built while the site runs
     dependencies = [("indexing", "0004_providers")]
-    operations = [migrations.RunSQL(SCHEMA.read_text(encoding="utf-8"), migrations.RunSQL.noop)]
+    operations = [
+        migrations.CreateModel(
+            name="TenantPool",
+            fields=[
+                (
+                    "tenant",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="documents.tenant",
+                        verbose_name="tenant",
+                    ),
+                ),
+                (
+                    "pool",
+                    models.CharField(
+                        help_text="lower-case letters, digits and hyphens; start workers with “run_index_worker --pool NAME”",
+                        max_length=20,
+                        verbose_name="pool",
+                    ),
+                ),
+                (
+                    "changed_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name="changed"),
+                ),
+            ],
+            options={
+                "verbose_name": "tenant's own pool",
+                "verbose_name_plural": "tenants' own pools",
+                "db_table": "tenant_pool",
+            },
+        ),
+        migrations.RunSQL(SCHEMA.read_text(encoding="utf-8"), migrations.RunSQL.noop),
+        RemoveIndexConcurrently("indextask", "index_task_latest"),
+        RemoveIndexConcurrently("indextask", "index_task_dead"),
+        AddIndexConcurrently(
+            "indextask",
+            models.Index(fields=["finished_at"], name="index_task_dead", condition=models.Q(state="DEAD")),
+        ),
+        AddIndexConcurrently(
+            "indextask",
+            models.Index(
+                fields=["pool", "tenant", "next_attempt_at", "id"],
+                name="index_task_retry_turn",
+                condition=models.Q(state="RETRY_WAIT"),
+            ),
+        ),
+    ]

@@ -2,17 +2,14 @@
 
 -- name: enqueue
 -- Order the indexing of a version. No row: the order exists already.
--- `fair` gives tenants turns: behind the tenant's own last waiting task, but not behind everybody else's.
+-- index_task_pool is the tenant's own pool, if it has one; index_task_turn gives tenants turns.
 INSERT INTO index_task (tenant_id, document_id, version_number, pipeline_id, task_type, generation, pool, priority, fair,
                         state, attempts, failures, max_failures, readers_requested, cancel_requested, progress_done,
                         progress_total, requested_by_id)
-SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(generation)s, %(pool)s, %(priority)s,
-       greatest(
-           coalesce((SELECT max(fair) + 1 FROM index_task
-                      WHERE state = 'PENDING' AND tenant_id = %(tenant)s AND pool = %(pool)s AND priority = %(priority)s), 0),
-           coalesce((SELECT min(fair) FROM index_task
-                      WHERE state = 'PENDING' AND pool = %(pool)s AND priority = %(priority)s), 0)),
+SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(generation)s, place.pool, %(priority)s,
+       index_task_turn(%(tenant)s, place.pool, %(priority)s),
        'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s::bigint
+  FROM index_task_pool(%(tenant)s, %(pool)s) AS place(pool)
 ON CONFLICT (tenant_id, document_id, version_number, task_type, pipeline_id, generation) DO NOTHING
 RETURNING id;
 
@@ -27,8 +24,12 @@ SELECT id, state, error_code FROM index_task
 -- Give a dead or cancelled task a new budget; its attempts go on counting. A waiting one becomes due at once, a running one
 -- forgets a wish to cancel it. No row: it has succeeded, or nobody wants it any more (its document deleted or withdrawn, a
 -- newer version requested, its pipeline retired). `has_readers` is null for a retry, which decides nothing about readers.
+-- It gets a new turn: with their old ones, a thousand reopened tasks of one tenant would go before everybody else's.
 UPDATE index_task
    SET state = CASE WHEN state = 'RUNNING' THEN state ELSE 'PENDING' END,
+       pool = CASE WHEN state = 'RUNNING' THEN pool ELSE index_task_pool(tenant_id, pool) END,
+       fair = CASE WHEN state IN ('PENDING', 'RUNNING') THEN fair
+                   ELSE index_task_turn(tenant_id, index_task_pool(tenant_id, pool), priority) END,
        failures = CASE WHEN state IN ('DEAD', 'CANCELLED') THEN 0 ELSE failures END,
        cancel_requested = false, next_attempt_at = NULL, finished_at = NULL, stage = CASE WHEN state = 'RUNNING' THEN stage END,
        waiting_since = clock_timestamp(), updated_at = clock_timestamp(),
@@ -79,17 +80,22 @@ UPDATE index_task
 RETURNING id;
 
 -- name: claim
--- Take one task for a worker. No row: nothing is due. Commit at once: no lock is held while the task is worked on.
--- Order: leases that ran out, then waits that are due, then new tasks by turn. Each part locks its own candidates in a
--- MATERIALIZED CTE with SKIP LOCKED: as `id IN (SELECT … LIMIT 1)` a nested loop could claim a thousand rows. The
--- conditions stand on the locked rows themselves, since only those are checked again after a wait. `spent` and `expired`
--- exclude each other by their predicates, because a data-modifying CTE that nothing reads runs last.
+-- Take up to `limit` tasks for a worker. No row: nothing is due. Commit at once: no lock is held while a task is worked on.
+-- Order: leases that ran out, then waits that are due, tenant by tenant, then new tasks by turn. Each part locks its own
+-- candidates in a MATERIALIZED CTE with SKIP LOCKED: as `id IN (SELECT … LIMIT 1)` a nested loop could claim a thousand
+-- rows. The conditions stand on the locked rows themselves, since only those are checked again after a wait. `spent` and
+-- `expired` exclude each other by their predicates, because a data-modifying CTE that nothing reads runs last.
+-- LIMIT 100 within, `limit` outside: rows are locked as they are fetched, so no more than `limit` of them, and a plan made
+-- for a limit that is not known reads and sorts the whole backlog.
+-- `leases`, `retries` and `past_…` say where to look (indexing/turns.py): a transaction that stays open keeps what was
+-- claimed since then in the indexes, and a look past one's own last claim does not step over it.
 -- `paused`: pipelines whose provider is out. Their tasks stay where they are, but for those that have waited too long, which
 -- end as DEAD; a lease that ran out is taken over all the same, so that nothing stays RUNNING without a worker.
 -- statement_timestamp(): a volatile clock is no index condition.
 WITH spent AS MATERIALIZED (
     SELECT id FROM index_task
-     WHERE state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp() AND failures + 1 >= max_failures
+     WHERE %(leases)s AND state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp()
+       AND failures + 1 >= max_failures
      ORDER BY id FOR NO KEY UPDATE SKIP LOCKED LIMIT 20),
 dead AS (
     UPDATE index_task t
@@ -98,22 +104,41 @@ dead AS (
            finished_at = clock_timestamp(), updated_at = clock_timestamp()
       FROM spent WHERE t.id = spent.id RETURNING t.id),
 expired AS MATERIALIZED (
-    SELECT id, 1 AS charge FROM index_task
-     WHERE state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp() AND failures + 1 < max_failures
-     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
+    SELECT id, 1 AS charge, 'expired' AS part FROM (
+        SELECT id FROM index_task
+         WHERE %(leases)s AND state = 'RUNNING' AND pool = %(pool)s AND lease_until <= statement_timestamp()
+           AND failures + 1 < max_failures
+         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED LIMIT 100) found
+     LIMIT %(limit)s),
 retry AS MATERIALIZED (
-    SELECT id, 0 AS charge FROM index_task
-     WHERE state = 'RETRY_WAIT' AND pool = %(pool)s AND next_attempt_at <= statement_timestamp()
-       AND (pipeline_id <> ALL (%(paused)s) OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
-       AND NOT EXISTS (SELECT 1 FROM expired)
-     ORDER BY next_attempt_at, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
+    SELECT id, 0 AS charge, 'retry' AS part FROM (
+        SELECT id FROM index_task
+         WHERE %(retries)s AND state = 'RETRY_WAIT' AND pool = %(pool)s AND tenant_id > %(past_tenant)s
+           AND next_attempt_at <= statement_timestamp()
+           AND (pipeline_id <> ALL (%(paused)s)
+                OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
+         ORDER BY tenant_id, next_attempt_at, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 100) found
+     LIMIT %(limit)s - (SELECT count(*) FROM expired)),
+retry_again AS MATERIALIZED (
+    SELECT id, 0 AS charge, 'retry' AS part FROM (
+        SELECT id FROM index_task
+         WHERE %(retries)s AND state = 'RETRY_WAIT' AND pool = %(pool)s AND tenant_id <= %(past_tenant)s
+           AND next_attempt_at <= statement_timestamp()
+           AND (pipeline_id <> ALL (%(paused)s)
+                OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
+         ORDER BY tenant_id, next_attempt_at, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 100) found
+     LIMIT %(limit)s - (SELECT count(*) FROM expired) - (SELECT count(*) FROM retry)),
 pending AS MATERIALIZED (
-    SELECT id, 0 AS charge FROM index_task
-     WHERE state = 'PENDING' AND pool = %(pool)s
-       AND (pipeline_id <> ALL (%(paused)s) OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
-       AND NOT EXISTS (SELECT 1 FROM expired) AND NOT EXISTS (SELECT 1 FROM retry)
-     ORDER BY priority, fair, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 1),
-candidate AS (SELECT * FROM expired UNION ALL SELECT * FROM retry UNION ALL SELECT * FROM pending)
+    SELECT id, 0 AS charge, 'pending' AS part FROM (
+        SELECT id FROM index_task
+         WHERE state = 'PENDING' AND pool = %(pool)s
+           AND (priority, fair, id) > (%(past_priority)s, %(past_fair)s, %(past_id)s)
+           AND (pipeline_id <> ALL (%(paused)s)
+                OR waiting_since <= statement_timestamp() - make_interval(secs => %(longest_wait)s))
+         ORDER BY priority, fair, id FOR NO KEY UPDATE SKIP LOCKED LIMIT 100) found
+     LIMIT %(limit)s - (SELECT count(*) FROM expired) - (SELECT count(*) FROM retry) - (SELECT count(*) FROM retry_again)),
+candidate AS (
+    SELECT * FROM expired UNION ALL SELECT * FROM retry UNION ALL SELECT * FROM retry_again UNION ALL SELECT * FROM pending)
 UPDATE index_task t
    SET state = 'RUNNING', attempts = t.attempts + 1, failures = t.failures + candidate.charge,
        lease_owner = %(worker)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
@@ -122,7 +147,8 @@ UPDATE index_task t
   FROM candidate WHERE t.id = candidate.id
 RETURNING t.id, t.tenant_id, t.document_id, t.version_number, t.pipeline_id, t.task_type, t.generation, t.attempts,
           t.failures, t.max_failures, t.readers_requested,
-          extract(epoch FROM clock_timestamp() - t.waiting_since)::float8 AS waited;
+          extract(epoch FROM clock_timestamp() - t.waiting_since)::float8 AS waited,
+          candidate.part, t.priority, t.fair;
 
 -- name: renew
 -- Prolong a lease. One row always: `renewed`, `busy` (our own finish holds the row: neither lost nor renewed), or `lost`.
@@ -175,7 +201,8 @@ RETURNING t.cancel_requested,
 WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
 UPDATE index_task t
-   SET state = 'PENDING', lease_owner = NULL, lease_until = NULL, stage = NULL, progress_done = 0, progress_total = 0,
+   SET state = 'PENDING', pool = index_task_pool(t.tenant_id, t.pool), lease_owner = NULL, lease_until = NULL, stage = NULL,
+       progress_done = 0, progress_total = 0,
        fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
   FROM held
  WHERE t.id = held.id AND held.state = 'RUNNING' AND held.lease_owner = %(worker)s AND held.attempts = %(attempts)s
@@ -188,6 +215,7 @@ WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
 UPDATE index_task t
    SET state = %(state)s, failures = least(t.failures + %(charge)s, t.max_failures), lease_owner = NULL, lease_until = NULL,
+       pool = index_task_pool(t.tenant_id, t.pool),
        next_attempt_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN clock_timestamp() + make_interval(secs => %(delay)s) END,
        finished_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN NULL ELSE clock_timestamp() END,
        error_code = %(code)s, error_message = %(message)s, error_places = %(places)s::jsonb, cancel_requested = false,
@@ -237,3 +265,32 @@ SELECT extract(epoch FROM least(
              WHERE state = 'RETRY_WAIT' AND pool = %(pool)s AND pipeline_id <> ALL (%(paused)s)),
            (SELECT min(lease_until) FROM index_task WHERE state = 'RUNNING' AND pool = %(pool)s))
        - clock_timestamp())::float8 AS seconds;
+
+-- name: prioritise
+-- Give a waiting task another priority; within it, it takes its tenant's next turn. No row: it does not wait.
+UPDATE index_task
+   SET priority = %(priority)s, fair = index_task_turn(tenant_id, pool, %(priority)s), updated_at = clock_timestamp()
+ WHERE id = %(task)s AND state IN ('PENDING', 'RETRY_WAIT', 'DEAD')
+RETURNING id;
+
+-- name: move_waiting
+-- Move waiting tasks of a tenant into the pool where they belong now, up to `limit` at a time, in their order; what runs moves
+-- when it comes back. No row: nothing is left to move.
+UPDATE index_task t
+   SET pool = waiting.target, fair = index_task_turn(t.tenant_id, waiting.target, t.priority) + waiting.number,
+       updated_at = clock_timestamp()
+  FROM (SELECT id, target, row_number() OVER (PARTITION BY priority ORDER BY fair, id) - 1 AS number
+          FROM (SELECT id, priority, fair, index_task_pool(tenant_id, 'online') AS target FROM index_task
+                 WHERE tenant_id = %(tenant)s AND pool NOT IN ('bulk', index_task_pool(%(tenant)s, 'online'))
+                   AND (state = 'PENDING' OR state = 'RETRY_WAIT')
+                 ORDER BY priority, fair, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED) locked) waiting
+ WHERE t.id = waiting.id
+RETURNING t.id;
+
+-- name: unattended_pools
+-- Pools where a task has waited for `seconds` and nothing runs. No row: every pool with waiting tasks has a worker.
+SELECT p.pool, (SELECT count(*) FROM (SELECT 1 FROM index_task w WHERE w.state = 'PENDING' AND w.pool = p.pool LIMIT 1000) c) AS waiting
+  FROM unnest(%(pools)s::text[]) AS p(pool)
+ WHERE NOT EXISTS (SELECT 1 FROM index_task r WHERE r.state = 'RUNNING' AND r.pool = p.pool AND r.lease_until > statement_timestamp())
+   AND (SELECT w.updated_at FROM index_task w WHERE w.state = 'PENDING' AND w.pool = p.pool ORDER BY w.priority, w.fair, w.id LIMIT 1)
+       < statement_timestamp() - make_interval(secs => %(seconds)s);
