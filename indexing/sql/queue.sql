@@ -214,10 +214,10 @@ RETURNING t.id;
 WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
 UPDATE index_task t
-   SET state = %(state)s, failures = least(t.failures + %(charge)s, t.max_failures), lease_owner = NULL, lease_until = NULL,
+   SET state = %(state)s::text, failures = least(t.failures + %(charge)s, t.max_failures), lease_owner = NULL, lease_until = NULL,
        pool = index_task_pool(t.tenant_id, t.pool),
-       next_attempt_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN clock_timestamp() + make_interval(secs => %(delay)s) END,
-       finished_at = CASE WHEN %(state)s = 'RETRY_WAIT' THEN NULL ELSE clock_timestamp() END,
+       next_attempt_at = CASE WHEN %(state)s::text = 'RETRY_WAIT' THEN clock_timestamp() + make_interval(secs => %(delay)s) END,
+       finished_at = CASE WHEN %(state)s::text = 'RETRY_WAIT' THEN NULL ELSE clock_timestamp() END,
        error_code = %(code)s, error_message = %(message)s, error_places = %(places)s::jsonb, cancel_requested = false,
        fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
   FROM held

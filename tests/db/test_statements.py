@@ -37,7 +37,7 @@ TYPES = {
     "requests_per_second text_capacity texts_per_second",
     "float8[]": "weights",
     "bool": "leases retries probe_over succeeded readers_requested has_readers",
-    "text": (
+    "unknown": (  # as psycopg sends a str: the server must be able to tell its type from every place
         "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint "
         "vector any_term provider token detail"
     ),
