@@ -6,6 +6,7 @@ import hashlib
 import logging
 import unicodedata
 import uuid
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import PurePosixPath
 
@@ -13,14 +14,18 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from documents import media_types
-from documents.errors import FileTooLarge, InvalidInput, StorageFailed, UnsupportedMediaType
-from documents.models import StoredContent, Tenant
+from documents.errors import FileTooLarge, Incomplete, InvalidInput, StorageFailed, UnsupportedMediaType
+from documents.locks import ensure_no_transaction
+from documents.models import DocumentVersion, StoredContent, Tenant
 
 logger = logging.getLogger(__name__)
+
+_State = StoredContent.State
 
 MAX_NAME = 255  # characters
 MAX_TITLE = 300
@@ -78,25 +83,34 @@ def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
     row = StoredContent.objects.create(
         tenant=tenant, key=key, sha256=hashlib.sha256(content).hexdigest(), size=len(content), media_type=media_type
     )
+    ensure_no_transaction()
     try:
         saved = default_storage.save(key, ContentFile(content))
     except OSError as error:
         raise StorageFailed from error
     assert saved == key, "generated keys never collide"
+    if not StoredContent.objects.filter(pk=row.pk, state=_State.STAGED).exists():
+        # It was swept before its file was there: nobody else would remove that.
+        with suppress(OSError):
+            default_storage.delete(key)
+        raise _swept()
     return row
 
 
 def confirm(content: StoredContent) -> None:
     """Make staged bytes permanent, in the transaction that writes their version."""
-    updated = StoredContent.objects.filter(pk=content.pk, state=StoredContent.State.STAGED).update(
-        state=StoredContent.State.CONFIRMED
-    )
-    if not updated and not StoredContent.objects.filter(pk=content.pk).exists():
-        raise StorageFailed(_("The upload took so long that it was swept; nothing was changed. Upload the file again."))
+    updated = StoredContent.objects.filter(pk=content.pk, state=_State.STAGED).update(state=_State.CONFIRMED)
+    if not updated and not StoredContent.objects.filter(pk=content.pk, state=_State.CONFIRMED).exists():
+        raise _swept()
+
+
+def _swept() -> StorageFailed:
+    return StorageFailed(_("The upload took so long that it was swept; nothing was changed. Upload the file again."))
 
 
 def read(content: StoredContent) -> bytes:
     """The stored bytes. Raises `StorageFailed` if they cannot be read or are not the ones that were stored."""
+    ensure_no_transaction()
     try:
         with default_storage.open(content.key, "rb") as file:
             data: bytes = file.read()
@@ -107,47 +121,59 @@ def read(content: StoredContent) -> bytes:
     return data
 
 
-def sweep_staged(*, batch: int = 500, dry_run: bool = False) -> int:
-    """Remove uploads that were staged but never confirmed within the grace period; return how many.
+def sweep(*, batch: int = 500, dry_run: bool = False) -> int:
+    """Remove uploads that were staged but never confirmed within the grace period, and what was abandoned; return how many.
 
-    Looks for `batch` uploads at a time until none is left, or until the storage removes none of a whole batch.
+    A file that the storage does not remove stays marked for the next sweep: `Incomplete` is raised at the end, with how many
+    were `removed`.
     """
     before = timezone.now() - timedelta(seconds=settings.KB_UPLOAD_GRACE_SECONDS)
-    orphans = StoredContent.objects.filter(state=StoredContent.State.STAGED, created_at__lt=before)
+    orphans = StoredContent.objects.filter(
+        ~Exists(DocumentVersion.objects.filter(content=OuterRef("pk"))), state=_State.STAGED, created_at__lt=before
+    )
+    marked = StoredContent.objects.filter(state=_State.DELETING)
     if dry_run:
-        return orphans.count()
-    swept, kept = 0, set[int]()
-    while some := list(orphans.exclude(pk__in=kept).order_by("created_at")[:batch]):
-        stays = {row.pk for row in some if not _drop(row)}
-        swept, kept = swept + len(some) - len(stays), kept | stays
-        if len(stays) == batch:
-            break
-    return swept
+        return orphans.count() + marked.count()
+    while _mark(orphans, batch):
+        pass
+    removed, failed, last = 0, 0, 0
+    while some := list(marked.filter(pk__gt=last).order_by("pk")[:batch]):
+        done = sum(_remove(row) for row in some)
+        removed, failed, last = removed + done, failed + len(some) - done, some[-1].pk
+        if not done and len(some) == batch:
+            break  # it is the storage, not the files
+    if failed:
+        sentence = _("The storage did not remove %(count)d files; the next sweep tries again.") % {"count": failed}
+        raise Incomplete(sentence, removed=removed)
+    return removed
 
 
 def abandon(content_ids: list[int]) -> None:
-    """Give bytes whose versions are gone to the sweep, in the transaction that removed them: a crash before
-    `drop_abandoned` leaves no file that nobody knows of."""
-    StoredContent.objects.filter(pk__in=content_ids, versions=None).update(state=StoredContent.State.STAGED)
+    """Mark bytes whose versions are gone for removal, in the transaction that removed them: a crash before the file is gone
+    leaves none that nobody knows of."""
+    StoredContent.objects.filter(pk__in=content_ids, versions=None).update(state=_State.DELETING)
 
 
-def drop_abandoned(content_ids: list[int]) -> int:
-    """Remove abandoned bytes at once; return how many."""
-    abandoned = StoredContent.objects.filter(pk__in=content_ids, state=StoredContent.State.STAGED)
-    return sum(_drop(row) for row in abandoned)
+def remove_abandoned(content_ids: list[int]) -> None:
+    """Remove abandoned bytes at once; what the storage keeps, the sweep tries again."""
+    for row in StoredContent.objects.filter(pk__in=content_ids, state=_State.DELETING):
+        _remove(row)
 
 
-def _drop(row: StoredContent) -> int:
-    """Row and file go together: the row's lock keeps a concurrent `confirm` out until the file is gone. Returns 0 if it is
-    in use, or if the storage refuses: the next sweep tries again."""
+def _mark(orphans: QuerySet[StoredContent], batch: int) -> int:
+    """Mark some for removal; return how many. One that is being confirmed right now is passed over."""
     with transaction.atomic():
-        locked = StoredContent.objects.select_for_update().filter(pk=row.pk, state=StoredContent.State.STAGED).first()
-        if locked is None or locked.versions.exists():
-            return 0
-        try:
-            default_storage.delete(locked.key)
-        except OSError:
-            logger.exception("stored content %s could not be removed", locked.pk)
-            return 0
-        locked.delete()
-    return 1
+        some = list(orphans.select_for_update(skip_locked=True).values_list("pk", flat=True)[:batch])
+        return StoredContent.objects.filter(pk__in=some).update(state=_State.DELETING)
+
+
+def _remove(row: StoredContent) -> bool:
+    """The file of a marked row, then the row. False if the storage refuses. Two sweeps may do this at once."""
+    ensure_no_transaction()
+    try:
+        default_storage.delete(row.key)
+    except OSError:
+        logger.exception("stored content %s could not be removed", row.pk)
+        return False
+    StoredContent.objects.filter(pk=row.pk, state=_State.DELETING).delete()
+    return True

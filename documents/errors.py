@@ -111,6 +111,12 @@ class StillRunning(Conflict):
     code = "idempotency_in_progress"
 
 
+class Incomplete(DocumentsError):
+    """A part could not be done; the next run tries it again."""
+
+    code = "incomplete"
+
+
 class StorageFailed(DocumentsError):
     """The file could not be stored; nothing was changed. Try again, and tell an operator if it goes on."""
 

@@ -1,4 +1,4 @@
-"""The order in which rows are locked, everywhere: tenant, document, task, pointer, chunks, cache."""
+"""The order in which rows are locked, everywhere: tenant, document, task, pointer, chunks, cache. And where none may be."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def hold_tenant(tenant_id: int) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, %s)", [_TENANT_LOCKS, tenant_id])
+
+
+def ensure_no_transaction() -> None:
+    """At the door of every parser, model and storage: a lock held across slow work would stop everybody else for as long,
+    and the server ends a transaction that is idle. As with Django's `durable`, the one around a test case does not count."""
+    if any(not getattr(block, "_from_testcase", False) for block in connection.atomic_blocks):
+        raise RuntimeError("slow work was begun inside a transaction")
 
 
 def lock_document(document_id: uuid.UUID) -> Document:

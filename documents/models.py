@@ -82,11 +82,16 @@ class ReaderGroup(models.Model):
 
 
 class StoredContent(models.Model):
-    """Bytes in storage under a generated, tenant-scoped key. Staged before the transaction that uses them, confirmed in it."""
+    """Bytes in storage under a generated, tenant-scoped key. Staged before the transaction that uses them, confirmed in it.
+
+    Only the sweep removes them, in two steps, as a storage may take its time and no transaction is open then: DELETING in a
+    short transaction, after which nobody can use them any more; then the file; then the row.
+    """
 
     class State(models.TextChoices):
         STAGED = "staged"
         CONFIRMED = "confirmed"
+        DELETING = "deleting"  # for good: the file goes, then the row
 
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+")
     key = models.CharField(max_length=200, unique=True)
@@ -100,6 +105,7 @@ class StoredContent(models.Model):
         db_table = "stored_content"
         indexes = [
             models.Index(fields=["created_at"], name="stored_content_staged", condition=Q(state="staged")),
+            models.Index(fields=["id"], name="stored_content_deleting", condition=Q(state="deleting")),
             models.Index(fields=["tenant", "sha256"], name="stored_content_digest"),
         ]
 

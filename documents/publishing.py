@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import Error, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from documents import audit, content
 from documents.access import lock_for_change, lock_for_oversight
-from documents.errors import Conflict, InvalidInput, NotFound, NothingPublished, ReadersRequired, VersionBehind
+from documents.errors import (
+    Conflict,
+    Incomplete,
+    InvalidInput,
+    NotFound,
+    NothingPublished,
+    ReadersRequired,
+    VersionBehind,
+)
 from documents.models import Document, DocumentVersion, Publication, ReadRule
 from documents.ports import IndexTicket, search_index
 from documents.querysets import User
 from documents.readers import Reader, copy_rules, replace_rules, resolve
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +189,31 @@ def purge_deleted(*, batch: int = 100, dry_run: bool = False) -> int:
     """Remove what is left of deleted documents: chunks, caches, versions and files; return how many documents.
 
     The document's row stays as a tombstone without its title, and so does the audit trail. Looks for `batch` documents at a
-    time until none is left that could be purged; each is a transaction of its own.
+    time until none is left that could be purged; each is a transaction of its own, and one that fails stops no other:
+    `Incomplete` is raised at the end, with how many were `removed`.
     """
     waiting = Document.objects.filter(deleted_at__isnull=False, purged_at=None).order_by("deleted_at")
     if dry_run:
         return waiting.count()
-    purged, held = 0, set[uuid.UUID]()
+    purged, failed, held = 0, 0, set[uuid.UUID]()
     while some := list(waiting.exclude(pk__in=held).values_list("pk", flat=True)[:batch]):
         for document_id in some:
-            if _purge(document_id):
+            try:
+                done = _purge(document_id)
+            except Error:
+                if not connection.is_usable():
+                    raise  # it is not the document
+                logger.exception("document %s could not be purged", document_id)
+                failed, done = failed + 1, False
+            if done:
                 purged += 1
             else:
                 held.add(document_id)  # a worker or another sweep has it: the next sweep comes back
+    if failed:
+        sentence = _(
+            "%(count)d deleted documents could not be removed; the log says why, and the next sweep tries again."
+        )
+        raise Incomplete(sentence % {"count": failed}, removed=purged)
     return purged
 
 
@@ -204,7 +228,7 @@ def _purge(document_id: uuid.UUID) -> bool:
         document.versions.all().delete()
         content.abandon(used)
         Document.objects.filter(pk=document_id).update(purged_at=timezone.now(), title="(deleted)")
-    content.drop_abandoned(used)
+    content.remove_abandoned(used)
     return True
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from documents import content
 from documents.errors import StorageFailed
+from documents.locks import ensure_no_transaction
 from documents.models import StoredContent
 from indexing import cache, queue, sink
 from indexing.blocks import Chunk, ParsedDocument
@@ -22,7 +23,6 @@ from indexing.providers import embedder_for
 from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
 from indexing.splitters import split
-from indexing.statements import ensure_no_transaction
 from indexing.states import Stage
 
 Checkpoint = Callable[[], None]

@@ -64,9 +64,3 @@ def row(file: str, name: str, **parameters: Any) -> dict[str, Any] | None:
     """Run a named statement and return its first row, or None: what that means stands at the statement."""
     found = rows(file, name, **parameters)
     return found[0] if found else None
-
-
-def ensure_no_transaction() -> None:
-    """A lock held across a parser or a provider would stop everybody else for minutes."""
-    if connection.in_atomic_block:
-        raise RuntimeError("slow work was begun inside a transaction")

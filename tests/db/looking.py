@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from documents import publishing
 from documents.models import Document, DocumentVersion
@@ -74,3 +79,12 @@ def keep_caches(lease: Lease, *texts: str) -> None:
     known = cache.find_vectors(lease, fingerprint="f", digests=[text_digest(text) for text in texts])
     fresh = {text_digest(text): vector_of(text, 384) for text in texts if text_digest(text) not in known}
     cache.keep_vectors(lease, fingerprint="f", vectors=fresh)
+
+
+@contextmanager
+def two_days_ago() -> Iterator[None]:
+    """What is made in the block is two days old: longer than anything is kept that nobody asks for."""
+    then = timezone.now() - timedelta(days=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: then)
+        yield

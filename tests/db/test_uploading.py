@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.utils import timezone
 
 from documents import content, publishing, tenants, uploading
 from documents.errors import (
     Conflict,
     FileTooLarge,
+    Incomplete,
     InvalidInput,
     NotAllowed,
     NotFound,
@@ -25,7 +24,7 @@ from documents.models import Document, DocumentVersion, StoredContent
 from indexing import cache
 from indexing.identity import text_digest
 from indexing.models import Chunk, EmbeddingCache, ParseCache, Pipeline
-from tests.db.looking import files, fresh, keep_caches
+from tests.db.looking import files, fresh, keep_caches, two_days_ago
 from tests.db.staging import claim, finished, leased
 from tests.factories import World, make_world
 
@@ -106,13 +105,13 @@ def test_a_storage_that_fails_leaves_no_document(world: World, monkeypatch: pyte
 
 def test_the_sweep_takes_what_was_never_confirmed_after_the_grace(world: World) -> None:
     document = world.upload()
-    for _ in range(2):
+    with two_days_ago():
         uploading.stage_next(actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md")
+    uploading.stage_next(actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md")
     orphan, young = StoredContent.objects.filter(state="staged").order_by("id")
-    StoredContent.objects.exclude(pk=young.pk).update(created_at=timezone.now() - timedelta(days=2))
-    assert content.sweep_staged(dry_run=True) == 1
+    assert content.sweep(dry_run=True) == 1
     assert len(files()) == 3
-    assert content.sweep_staged() == 1
+    assert content.sweep() == 1
     assert set(StoredContent.objects.values_list("pk", flat=True)) == {young.pk, document.versions.get().content_id}
     assert orphan.key not in files()
     assert len(files()) == 2
@@ -120,9 +119,11 @@ def test_the_sweep_takes_what_was_never_confirmed_after_the_grace(world: World) 
 
 def test_a_file_that_cannot_be_removed_does_not_stop_the_sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     document = world.upload()
-    for _ in range(2):
-        uploading.stage_next(actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md")
-    StoredContent.objects.update(created_at=timezone.now() - timedelta(days=2))
+    with two_days_ago():
+        for _ in range(2):
+            uploading.stage_next(
+                actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md"
+            )
     stuck = StoredContent.objects.filter(state="staged").order_by("created_at", "id")[0].key
     remove = FileSystemStorage.delete
 
@@ -132,17 +133,19 @@ def test_a_file_that_cannot_be_removed_does_not_stop_the_sweep(world: World, mon
         remove(storage, key)
 
     monkeypatch.setattr(FileSystemStorage, "delete", delete)
-    assert content.sweep_staged() == 1
-    assert list(StoredContent.objects.filter(state="staged").values_list("key", flat=True)) == [stuck]
+    with pytest.raises(Incomplete) as told:
+        content.sweep()
+    assert told.value.facts == {"removed": 1}
+    assert list(StoredContent.objects.filter(state="deleting").values_list("key", flat=True)) == [stuck]
 
 
 def test_an_upload_that_was_swept_meanwhile_makes_no_version(world: World) -> None:
     document = world.upload()
-    upload = uploading.stage_next(
-        actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md"
-    )
-    StoredContent.objects.filter(pk=upload.stored.pk).update(created_at=timezone.now() - timedelta(days=2))
-    content.sweep_staged()
+    with two_days_ago():
+        upload = uploading.stage_next(
+            actor=world.editor, document_id=document.pk, revision=None, data=b"x", file_name="a.md"
+        )
+    content.sweep()
     with pytest.raises(StorageFailed):
         uploading.add_from(actor=world.editor, document_id=document.pk, revision=None, upload=upload)
     assert fresh(document).latest_version == 1

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.storage import FileSystemStorage
-from django.utils import timezone
 
 from documents import content, publishing, uploading
 from documents.errors import (
     Conflict,
     DocumentGone,
+    Incomplete,
     NotFound,
     NothingPublished,
 )
@@ -22,7 +21,7 @@ from indexing.errors import DocumentDeleted, DocumentWithdrawn
 from indexing.identity import text_digest
 from indexing.models import Chunk, EmbeddedText, EmbeddingCache, IndexTask, ParseCache, SearchPointer
 from tests.concurrency.leases import expire
-from tests.db.looking import files, finish, found, fresh, keep_caches, kill, shown, task
+from tests.db.looking import files, finish, found, fresh, keep_caches, kill, shown, task, two_days_ago
 from tests.db.staging import claim, finished, stage
 from tests.factories import World
 
@@ -205,9 +204,9 @@ def test_one_sweep_removes_all_there_is(world: World) -> None:
 
 def test_one_sweep_removes_all_abandoned_uploads(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that the storage refuses does not hide the rest; a storage that refuses all ends the sweep."""
-    for _ in range(5):
-        content.stage(tenant=world.tenant, content=b"text", file_name="a.md")
-    StoredContent.objects.update(created_at=timezone.now() - timedelta(days=2))
+    with two_days_ago():
+        for _ in range(5):
+            content.stage(tenant=world.tenant, content=b"text", file_name="a.md")
     stuck = StoredContent.objects.earliest("pk").key
     delete = FileSystemStorage.delete
 
@@ -217,9 +216,12 @@ def test_one_sweep_removes_all_abandoned_uploads(world: World, monkeypatch: pyte
         delete(storage, name)
 
     monkeypatch.setattr(FileSystemStorage, "delete", refuse)
-    assert content.sweep_staged(batch=2) == 4
+    with pytest.raises(Incomplete) as told:
+        content.sweep(batch=2)
+    assert told.value.facts == {"removed": 4}
     assert files() == {stuck}
-    assert content.sweep_staged(batch=1) == 0
+    monkeypatch.setattr(FileSystemStorage, "delete", delete)
+    assert content.sweep(batch=1) == 1
 
 
 def test_purge_waits_for_a_running_worker_and_not_for_a_dead_one(world: World) -> None:
@@ -247,10 +249,9 @@ def test_a_crash_between_purge_and_files_leaves_them_to_the_sweep(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("documents.content.drop_abandoned", die)
+        patch.setattr("documents.content.remove_abandoned", die)
         with pytest.raises(SystemExit):
             publishing.purge_deleted()
     assert len(files()) == 1
-    StoredContent.objects.update(created_at=timezone.now() - timedelta(days=2))
-    assert content.sweep_staged() == 1
+    assert content.sweep() == 1
     assert (files(), StoredContent.objects.count()) == (set(), 0)
