@@ -54,7 +54,7 @@ def after(health: Health, error: IndexingError | None, *, task_id: int | None, i
     """
     match error:
         case EmbeddingRateLimited():
-            return _throttled(_answered(health, is_probe=is_probe), error)
+            return _throttled(replace(_answered(health, is_probe=is_probe), throttles=health.throttles), error)
         case None:
             return _answered(health, is_probe=is_probe)
         case EmbeddingInputRejected() if is_probe:
