@@ -159,6 +159,12 @@ def fence(lease: Lease) -> None:
         raise errors.LeaseLost
 
 
+def succeed(lease: Lease, *, chunks: int) -> None:
+    """Mark the task done, in the transaction that fenced it. Raises `LeaseLost`; the caller rolls back."""
+    if row("queue", "succeed", task=lease.task_id, attempts=lease.attempts, count=chunks) is None:
+        raise errors.LeaseLost
+
+
 def report(lease: Lease, *, stage: Stage, done: int = 0, total: int = 0) -> None:
     """Say where the work is. Raises `LeaseLost`, or a `CancelledError` if nobody wants it any more: text of a document that
     was deleted meanwhile is not sent to a provider."""

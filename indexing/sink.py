@@ -180,8 +180,7 @@ def finish(lease: Lease, manifest: Manifest) -> None:
             raise errors.Superseded
         if wishes["role"] == PipelineRole.SERVING:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
-        if row("queue", "succeed", **held) is None:
-            raise errors.LeaseLost
+        queue.succeed(lease, chunks=count)
 
 
 def _hold(lease: Lease) -> dict[str, Any]:
