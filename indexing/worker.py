@@ -223,7 +223,7 @@ class Worker:
         except Error:
             return self.poll_seconds
         sooner = [seconds for seconds in (due, pause.seconds) if seconds is not None]
-        return max(0.05, min(self.poll_seconds, *sooner))
+        return max(0.05, min([self.poll_seconds, *sooner]))
 
 
 class Wakeup:
