@@ -1,0 +1,233 @@
+"""One run from its beginning to its report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.chaos import mutants, plan
+from tests.chaos.crew import Crew, Place, as_environment
+from tests.chaos.database import Database
+from tests.chaos.monitor import LATE, REFUSED, Monitor
+from tests.chaos.nemesis import Controlled, Nemesis
+from tests.chaos.oracle import CHUNK_TOKENS, DIMENSIONS, MODEL
+from tests.chaos.plan import Request
+from tests.chaos.provider import TIMEOUT, faults, read_journal
+from tests.chaos.report import Outcome
+from tests.environment import ROOT
+
+LOOK = 0.05  # seconds between two looks of the main loop
+SETTLING = 90.0  # seconds that everything may take to settle once it is left in peace
+PROXIED = ("worker-0", "worker-1", "publisher-1")  # who reaches the database through the bad network
+TELL = 5.0  # seconds between two lines about how far it is
+
+
+def run(request: Request, *, keep: bool, say: Callable[[str], None]) -> Outcome:
+    """Everything, in a temporary folder, in a process that has not set Django up yet."""
+    with ExitStack() as stack:
+        database = stack.enter_context(Database())
+        folder = database.folder / "run"
+        folder.mkdir()
+        if keep:
+            stack.callback(_keep, folder, request, say)
+        journal = folder / "provider.journal"
+        command = ["-m", "tests.chaos.provider", "--journal", str(journal), "--seed", request.seed]
+        provider, url = stack.enter_context(_controlled([*command, "--faults", str(request.fault_rate)]))
+        environment = _environment(request, database, url=url, folder=folder)
+        os.environ.update(environment)
+        _prepare(request, database)
+        proxy, port = stack.enter_context(_controlled(["-m", "tests.chaos.proxy", "--to", database.host]))
+        crew = Crew(_places(request, environment, folder=folder, proxy_port=int(port)))
+        stack.callback(crew.end)
+        monitor = Monitor(database, folder=folder)
+        stack.callback(monitor.forget)
+        nemesis = Nemesis(request, crew=crew, database=database, proxy=proxy, provider=provider)
+        began = time.monotonic()
+        _storm(request, crew, nemesis, monitor, say)
+        say("left in peace")
+        nemesis.relent()
+        provider.tell("faults 0")
+        _calm(crew, monitor)
+        return _outcome(request, nemesis, monitor, journal, seconds=time.monotonic() - began)
+
+
+def _storm(request: Request, crew: Crew, nemesis: Nemesis, monitor: Monitor, say: Callable[[str], None]) -> None:
+    """Until everything is published and done to it, or time is up."""
+    deadline = time.monotonic() + request.seconds
+    publishers = [name for name in crew.places if name.startswith("publisher")]
+    progress, looked, told = 0.0, 0.0, time.monotonic()
+    while time.monotonic() < deadline:
+        crew.tend()
+        if time.monotonic() - looked > 0.25:
+            ended = monitor.ask("SELECT count(*) FROM index_task WHERE state IN ('SUCCEEDED', 'CANCELLED', 'DEAD')")
+            progress = ended[0][0] / request.tasks if ended else progress
+            looked = time.monotonic()
+        nemesis.tick(progress)
+        monitor.tick(crew)
+        if time.monotonic() - told > TELL:
+            told = time.monotonic()
+            blows = ", ".join(f"{count} {deed}" for deed, count in nemesis.done.items())
+            say(f"{progress:4.0%}  {blows or 'nothing yet'}; {len(monitor.violations)} violations")
+        if nemesis.idle and not any(crew.places[name].wanted for name in publishers):
+            return
+        time.sleep(LOOK)
+
+
+def _calm(crew: Crew, monitor: Monitor) -> None:
+    """Nobody disturbs any more: everything must come to its end."""
+    actors = [name for name in crew.places if not name.startswith(("worker", "searcher", "settler"))]
+    crew.dismiss(*actors)
+    settler = crew.places["settler"]
+    settler.wanted = True
+    deadline = time.monotonic() + SETTLING
+    while settler.wanted and time.monotonic() < deadline:
+        crew.tend()
+        monitor.tick(crew)
+        time.sleep(LOOK)
+    crew.dismiss(*crew.places)
+    for place in crew.places.values():
+        if not place.name.startswith("worker") and any(status > 0 for status in place.statuses):
+            monitor.tell(f"no_defect: {place.name} ended with status {max(place.statuses)}")
+    assert monitor.check(at_the_end=True), "the database is away after everything has ended"
+
+
+def _outcome(request: Request, nemesis: Nemesis, monitor: Monitor, journal: Path, *, seconds: float) -> Outcome:
+    searches = monitor.judge_searches()
+    monitor.look_for_defects()
+    from_blow, from_lease = monitor.recoveries(nemesis.hits, nemesis.restarts)
+    return Outcome(
+        request=request,
+        tasks=monitor.count("SELECT count(*) FROM index_task"),
+        done=nemesis.done,
+        kills_in_lease=sum(blow.deed is plan.Deed.KILL for blow in nemesis.hits),
+        pauses_in_lease=sum(blow.deed is plan.Deed.PAUSE for blow in nemesis.hits),
+        in_transaction=nemesis.in_transaction,
+        provider_faults=faults(read_journal(journal)),
+        stale_commits_refused=monitor.count(REFUSED),
+        late_after_delete=monitor.count(LATE),
+        searches=searches,
+        checks=monitor.checks,
+        recoveries=from_blow,
+        claim_delays=from_lease,
+        texts_wasted=monitor.texts_wasted(journal),
+        seconds=seconds,
+        violations=tuple(monitor.violations),
+        states=dict(monitor.ask("SELECT state, count(*)::int FROM index_task GROUP BY state ORDER BY state") or ()),
+    )
+
+
+def _environment(request: Request, database: Database, *, url: str, folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "PYTEST_", "DATABASE_"))}
+    mutant = mutants.MUTANTS[request.mutant].environment if request.mutant else {}
+    return {
+        **kept,
+        **as_environment(
+            DJANGO_SETTINGS_MODULE="kbsite.settings",
+            DATABASE_URL=database.url("kb_app"),
+            DATABASE_OWNER_URL=database.url("kb_owner"),
+            KB_DATA_DIR=str(database.folder),
+            KB_SECRET_KEY="only-for-chaos-0123456789-0123456789-0123456789-0123456789",
+            KB_LOG_LEVEL="WARNING",
+            KB_EMBEDDING_URL=url,
+            KB_EMBEDDING_MODEL=MODEL,
+            KB_EMBEDDING_DIMENSIONS=str(DIMENSIONS),
+            KB_EMBEDDING_BATCH_SIZE=str(request.batch),
+            KB_EMBEDDING_TIMEOUT=str(TIMEOUT),
+            KB_SEARCH_EMBEDDING_TIMEOUT="0.5",
+            KB_CHUNK_TOKENS=str(CHUNK_TOKENS),
+            KB_MAX_FAILURES=str(request.max_failures),
+            # In the proportion to the lease that the defaults have, or a little above.
+            KB_IDLE_TRANSACTION_SECONDS="1",
+            KB_LOCK_WAIT_SECONDS="4",
+            KB_BACKOFF_BASE_SECONDS="0.2",
+            KB_BACKOFF_CAP_SECONDS="2",
+            KB_STOP_GRACE_SECONDS="2",
+            KB_PARSE_TIMEOUT="20",
+            OMP_NUM_THREADS="1",
+            OPENBLAS_NUM_THREADS="1",
+            PYTHONUNBUFFERED="1",
+            CHAOS_OWNER=database.url("kb_owner"),
+            CHAOS_FOLDER=str(folder),
+            CHAOS_SEED=request.seed,
+            CHAOS_REQUEST=asdict(request),
+            CHAOS_MUTANT=request.mutant or "",
+        ),
+        **mutant,
+    }
+
+
+def _prepare(request: Request, database: Database) -> None:
+    """Tables, people, observers; and, for a mutant, one net less."""
+    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, check=True)
+    import django
+
+    django.setup()
+    from django.contrib.auth.models import User
+    from django.db import connections
+
+    from documents import tenants
+
+    for slug in plan.TENANTS:
+        tenant = tenants.create_tenant(slug=slug, name=slug.title())
+        for name, role in plan.members(slug).items():
+            user, _ = User.objects.get_or_create(username=name)
+            membership = tenants.add_member(tenant=tenant, user=user, role=role)
+            if name in plan.grouped(slug):
+                tenants.add_to_group(membership=membership, name=plan.GROUP)
+    connections.close_all()
+    database.observe()
+    if request.mutant:
+        with database.connected(name="chaos-setup") as owner:
+            for statement in mutants.MUTANTS[request.mutant].owner_sql:
+                owner.execute(statement)
+
+
+def _places(request: Request, environment: Mapping[str, str], *, folder: Path, proxy_port: int) -> list[Place]:
+    proxied = f"postgresql://kb_app@127.0.0.1:{proxy_port}/kb"
+
+    def place(name: str, arguments: list[str], *, for_ever: bool = True, wanted: bool = True) -> Place:
+        own = {**environment, "KB_APPLICATION_NAME": name, "CHAOS_NAME": name}
+        if name in PROXIED:
+            own["DATABASE_URL"] = proxied
+        return Place(name, arguments, own, folder / f"{name}.log", for_ever=for_ever, wanted=wanted)
+
+    lease = ["--lease", str(request.lease), "--poll", str(request.poll), "--name", "{title}"]
+    worker = ["-m", "tests.chaos.worker", *lease]
+    return [
+        *(place(f"worker-{number}", worker) for number in range(request.workers)),
+        *(
+            place(f"publisher-{number}", ["-m", "tests.chaos.actors.publisher"], for_ever=False)
+            for number in range(request.publishers)
+        ),
+        *(place(f"searcher-{number}", ["-m", "tests.chaos.actors.searcher"]) for number in range(request.searchers)),
+        *(place(name, ["-m", f"tests.chaos.actors.{name}"]) for name in ("deleter", "flipper", "administrator")),
+        place("settler", ["-m", "tests.chaos.actors.settler"], for_ever=False, wanted=False),
+    ]
+
+
+@contextmanager
+def _controlled(arguments: list[str]) -> Iterator[tuple[Controlled, str]]:
+    """A process that takes commands, and the first line that it prints."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield Controlled(process), process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _keep(folder: Path, request: Request, say: Callable[[str], None]) -> Any:
+    kept = ROOT / ".data" / "chaos" / f"{request.seed}-{request.mutant or 'whole'}-{os.getpid()}"
+    shutil.copytree(folder, kept)
+    print(f"logs and ledgers: {kept.relative_to(ROOT)}", file=sys.stderr)
