@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -70,12 +70,14 @@ class SearchIndex(Protocol):
 
     def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
         """Add `index_state`, `searchable_version`, `index_task_id`, `index_cancel_requested`, `index_error_code`,
-        `index_error_message`, `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds`
-        (how long readers have been served something older than the requested version; null if they are not)."""
+        `index_error_message`, `index_error_places`, `index_stage`, `index_progress_done`, `index_progress_total` and
+        `staleness_seconds` (how long readers have been served something older than the requested version; null if they
+        are not)."""
         ...
 
-    def describe_error(self, *, code: str | None, message: str | None) -> str:
-        """An error in one sentence an editor can act on, in the current language; empty without a code."""
+    def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:
+        """An error in a sentence an editor can act on, in the current language, with the places of the texts at fault if
+        any were found; empty without a code."""
         ...
 
     def needs_new_file(self, *, code: str | None) -> bool:

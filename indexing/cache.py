@@ -70,6 +70,11 @@ def keep_vectors(lease: Lease, *, fingerprint: str, vectors: dict[str, str]) -> 
         )
 
 
+def forget_vectors(*, tenant_id: int, fingerprint: str, digests: Sequence[str]) -> None:
+    """Take vectors out of the cache that turned out to be of another model."""
+    rows("embedding", "forget_vectors", tenant=tenant_id, fingerprint=fingerprint, digests=list(digests))
+
+
 def _note(lease: Lease, digests: list[str]) -> None:
     """Remember that the lease's document has these texts: its purge finds their vectors by this, staged or not."""
     rows("sink", "note_texts", document=lease.document_id, tenant=lease.tenant_id, digests=digests)

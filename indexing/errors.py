@@ -25,7 +25,9 @@ class IndexingError(Exception):
 
     code = "INDEXING_FAILED"
     disposition = Disposition.TRANSIENT
-    tries: int | None = None  # that may end so, where a transient fault that comes twice is there to stay; others count apart
+    tries: int | None = (
+        None  # that may end so, where a transient fault that comes twice is there to stay; others count apart
+    )
 
     def __init__(
         self, detail: str = "", *, retry_after: float | None = None, places: dict[str, Any] | None = None
@@ -179,7 +181,8 @@ class EmbeddingUnavailable(ProviderError):
 
 
 class EmbeddingModelChanged(ProviderError):
-    """The embedding provider answers with another model than this pipeline's. An operator must check it."""
+    """The embedding provider answers with another model than this pipeline's. An operator must check it; the document is
+    not at fault."""
 
     code = "EMBEDDING_MODEL_CHANGED"
 

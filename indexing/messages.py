@@ -8,7 +8,14 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_noop as noop
 
-from indexing.errors import FileAtFault, IndexingError
+from indexing.errors import (
+    EmbeddingBadResponse,
+    EmbeddingInputRejected,
+    EmbeddingTimeout,
+    FileAtFault,
+    IndexingError,
+)
+from indexing.splitters.structure import BETWEEN_HEADINGS
 from indexing.states import Pool, Stage, TaskState, TaskType
 
 
@@ -58,12 +65,42 @@ COUNTED = (Stage.EMBED, Stage.INDEX)
 """Stages whose progress counts chunks one by one; the others are over in a moment or cannot be counted."""
 
 
-def error_sentence(code: str | None, stored: str | None = None) -> str:
-    """What an editor can do about an error: by its code, or the stored sentence of a code that is not known here."""
+NAME_PLACES = frozenset(error.code for error in (EmbeddingInputRejected, EmbeddingBadResponse, EmbeddingTimeout))
+"""Codes whose last failure may have named places; under another code they are of a failure before."""
+
+
+def error_sentence(code: str | None, stored: str | None = None, places: dict[str, Any] | None = None) -> str:
+    """What an editor can do about an error: by its code, or the stored sentence of a code that is not known here.
+
+    `places`: those of the texts at fault, if the failure named any.
+    """
     if not code:
         return ""
     sentence = SENTENCES.get(code)
-    return gettext(sentence) if sentence else stored or code
+    words = gettext(sentence) if sentence else stored or code
+    if places and code in NAME_PLACES:
+        words = gettext("%(sentence)s %(places)s") % {"sentence": words, "places": places_words(places)}
+    return words
+
+
+def places_words(places: dict[str, Any]) -> str:
+    """“Text at fault: page 3, under “Travel › Meals”, chunk 12.”, of several texts the first few."""
+    named = gettext("; ").join(map(_place_words, places["first"]))
+    counted = {"count": places["count"], "places": named}
+    if not places["complete"]:
+        return gettext("Texts at fault: %(count)d or more. The first: %(places)s.") % counted
+    return (
+        ngettext("Text at fault: %(places)s.", "Texts at fault: %(count)d. The first: %(places)s.", counted["count"])
+        % counted
+    )
+
+
+def _place_words(place: dict[str, Any]) -> str:
+    words = [locator_words(place["locator"])]
+    if place["headingPath"]:
+        words.append(gettext("under “%(headings)s”") % {"headings": BETWEEN_HEADINGS.join(place["headingPath"])})
+    words.append(gettext("chunk %(number)d") % {"number": place["chunk"]})
+    return gettext(", ").join(filter(None, words))
 
 
 def state_word(state: str) -> str:

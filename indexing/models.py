@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
 from documents.models import Document, Tenant
-from indexing.provider_models import EmbeddingProvider, ProviderEvent  # noqa: F401  (where Django looks for them)
+from indexing.provider_models import EmbeddingCanary, EmbeddingProvider, ProviderEvent  # noqa: F401  (for Django)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
 
@@ -59,12 +59,23 @@ class TenantPipeline(models.Model):
 class IndexTask(models.Model):
     """The durable order “make this version searchable under this pipeline”."""
 
-    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", db_index=False, verbose_name=_("tenant"))
+    # No constraints: a row that its own transaction has changed before (fence, then success) is checked anew against each
+    # table it refers to, and workers queue up for the row of their one pipeline. The guard of an insert checks the same once.
+    tenant = models.ForeignKey(
+        Tenant, models.PROTECT, related_name="+", db_index=False, db_constraint=False, verbose_name=_("tenant")
+    )
     document = models.ForeignKey(
-        Document, models.PROTECT, related_name="index_tasks", db_index=False, verbose_name=_("document")
+        Document,
+        models.PROTECT,
+        related_name="index_tasks",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("document"),
     )
     version_number = models.PositiveIntegerField(_("version"))
-    pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="+", db_index=False, verbose_name=_("pipeline"))
+    pipeline = models.ForeignKey(
+        Pipeline, models.PROTECT, related_name="+", db_index=False, db_constraint=False, verbose_name=_("pipeline")
+    )
     task_type = models.CharField(_("type"), max_length=10, choices=choices(TaskType), default=TaskType.INDEX)
     generation = models.PositiveIntegerField(default=1)
     pool = models.CharField(_("pool"), max_length=20, default=Pool.ONLINE)
@@ -330,17 +341,6 @@ class EmbeddingCache(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
         ]
-
-
-class EmbeddingCanary(models.Model):
-    """The vector of one fixed text by each model, as it was first: see indexing.canary. Never changed nor removed."""
-
-    fingerprint = models.CharField(max_length=64, primary_key=True)
-    embedding = VectorField()
-    created_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "embedding_canary"
 
 
 class EmbeddedText(models.Model):

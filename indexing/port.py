@@ -90,6 +90,7 @@ class PostgresSearchIndex:
             index_cancel_requested=Subquery(task.values("cancel_requested")[:1]),
             index_error_code=Subquery(task.values("error_code")[:1]),
             index_error_message=Subquery(task.values("error_message")[:1]),
+            index_error_places=Subquery(task.values("error_places")[:1]),
             index_stage=Subquery(task.values("stage")[:1]),
             index_progress_done=Subquery(task.values("progress_done")[:1]),
             index_progress_total=Subquery(task.values("progress_total")[:1]),
@@ -117,8 +118,8 @@ class PostgresSearchIndex:
             staleness_seconds=Case(When(behind, then=age), default=None, output_field=FloatField())
         )
 
-    def describe_error(self, *, code: str | None, message: str | None) -> str:
-        return messages.error_sentence(code, message)
+    def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:
+        return messages.error_sentence(code, message, places)
 
     def needs_new_file(self, *, code: str | None) -> bool:
         return code in messages.FAULTS_OF_THE_FILE
@@ -131,6 +132,7 @@ class PostgresSearchIndex:
         if row("sink", "running_tasks", document=document_id) is not None:
             return False
         tenant_id = Document.objects.values_list("tenant_id", flat=True).get(pk=document_id)
+        rows("sink", "forget_places", document=document_id)
         rows("sink", "purge_pointers", document=document_id)
         rows("sink", "purge_chunks", document=document_id)
         rows("sink", "purge_vectors_cache", document=document_id, tenant=tenant_id)

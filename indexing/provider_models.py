@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from pgvector.django import VectorField
 
 
 class EmbeddingProvider(models.Model):
@@ -67,3 +68,14 @@ class ProviderEvent(models.Model):
         ordering = ["-id"]
         default_permissions = ()
         indexes = [models.Index(fields=["provider", "-id"], name="provider_event_of_provider")]
+
+
+class EmbeddingCanary(models.Model):
+    """The vector of one fixed text by each model, as it was first: see indexing.canary. Never changed nor removed."""
+
+    fingerprint = models.CharField(max_length=64, primary_key=True)
+    embedding = VectorField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "embedding_canary"

@@ -6,12 +6,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from indexing import provider_gate
+from indexing import canary, provider_gate
 from indexing.pipelines import pipelines_of_endpoint
 from indexing.provider_gate import Standing
 from indexing.providers import embedder_for, endpoint_provider
 
-PROBE = "Does this text get a vector?"
 CALM = 1.0  # seconds for which a provider that works is not asked about again
 
 
@@ -58,7 +57,8 @@ def _probe(provider: str) -> bool:
     if pipeline is None:
         return False
     embedder = embedder_for(pipeline.config)
-    return provider_gate.probe(lambda: embedder.embed_passages([PROBE]), provider=provider)
+    # The canary: a provider that answers with another model is not back.
+    return provider_gate.probe(lambda: canary.embed(embedder, []), provider=provider)
 
 
 def _pipelines() -> tuple[int, ...]:

@@ -22,6 +22,8 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
+from indexing.embedders.texts import CANARY
+
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
 
@@ -115,7 +117,10 @@ class ProviderStub:
 
     faults         one for each request to come, in order; None for an honest answer
     before_answer  called with the texts before each answer, in the server's thread, after they were counted
-    batches        the texts of every request so far, refused ones included
+    poison         the answer to every request that holds a text with this word
+    swapped        another model answers under the same name
+    batches        the texts of every request so far, refused ones included, without the canary
+    canaries       how many of the requests carried it
     headers        the headers of every request, those with a wrong key too
     """
 
@@ -125,7 +130,10 @@ class ProviderStub:
         self.api_key = api_key
         self.faults: list[Fault | None] = []
         self.before_answer: Callable[[list[str]], None] | None = None
+        self.poison: dict[str, Fault] = {}
+        self.swapped = False
         self.batches: list[list[str]] = []
+        self.canaries = 0
         self.headers: list[Message] = []
         self.stopped = threading.Event()
         self._planned: dict[int, Fault] = {}
@@ -144,7 +152,7 @@ class ProviderStub:
 
     @property
     def texts_sent(self) -> int:
-        """Number of texts in all requests so far: what a real provider would bill."""
+        """Number of texts in all requests so far, without the canaries: what a real provider would bill for documents."""
         return sum(map(len, self.batches))
 
     def fail_on(self, batch_number: int, fault: Fault) -> None:
@@ -155,6 +163,7 @@ class ProviderStub:
         """Forget faults, hook and counts."""
         with self._lock:
             self.faults, self.before_answer, self.batches, self.headers = [], None, [], []
+            self.poison, self.swapped, self.canaries = {}, False, 0
             self._planned.clear()
 
     def __enter__(self) -> Self:
@@ -174,17 +183,19 @@ class ProviderStub:
         """Count the request and make its reply."""
         texts = question["input"] if isinstance(question["input"], list) else [question["input"]]
         with self._lock:
-            self.batches.append(texts)
+            self.batches.append([text for text in texts if not text.endswith(CANARY)])
+            self.canaries += len(texts) - len(self.batches[-1])
             queued = self.faults.pop(0) if self.faults else None
-            fault = self._planned.pop(len(self.batches), queued)
+            poison = next((self.poison[word] for word in self.poison if any(word in text for text in texts)), None)
+            fault = self._planned.pop(len(self.batches), queued) or poison
         if self.before_answer is not None:
             self.before_answer(texts)
-        reply = self._honest(texts, question["model"])
+        reply = self._honest(texts, question["model"], weights="other weights" if self.swapped else question["model"])
         return fault(reply) if fault else reply
 
-    def _honest(self, texts: list[str], model: str) -> Reply:
+    def _honest(self, texts: list[str], model: str, *, weights: str) -> Reply:
         data = [
-            {"object": "embedding", "index": index, "embedding": embedding(text, self.dimensions, model)}
+            {"object": "embedding", "index": index, "embedding": embedding(text, self.dimensions, weights)}
             for index, text in enumerate(texts)
         ]
         return Reply(body=json.dumps({"object": "list", "model": model, "data": data}).encode())

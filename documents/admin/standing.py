@@ -68,7 +68,9 @@ class Standing:
         done, total = document.index_progress_done or 0, document.index_progress_total or 0
         indexing, failed = state is IndexState.INDEXING, state is IndexState.FAILED
         look, code = _look(document, state), document.index_error_code
-        error = index.describe_error(code=code, message=document.index_error_message)
+        error = index.describe_error(
+            code=code, message=document.index_error_message, places=document.index_error_places
+        )
         if indexing and error:
             error = gettext("The last try failed and is repeated by itself. %(error)s") % {"error": error}
         progress = index.describe_progress(stage=document.index_stage, done=done, total=total)

@@ -117,7 +117,9 @@ class DocumentSerializer(serializers.Serializer[Document]):
     errorMessage = serializers.SerializerMethodField()
 
     def get_errorMessage(self, document: Any) -> str | None:
-        sentence = search_index().describe_error(code=document.index_error_code, message=document.index_error_message)
+        sentence = search_index().describe_error(
+            code=document.index_error_code, message=document.index_error_message, places=document.index_error_places
+        )
         return sentence or None
 
 

@@ -155,7 +155,9 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         if not task.error_code:
             return NOTHING
         return format_html(
-            "{}<br><small>{}</small>", task.error_code, error_sentence(task.error_code, task.error_message)
+            "{}<br><small>{}</small>",
+            task.error_code,
+            error_sentence(task.error_code, task.error_message, task.error_places),
         )
 
     @admin.action(description=_("Retry failed tasks"), permissions=["retry_dead"])

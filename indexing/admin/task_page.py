@@ -47,7 +47,7 @@ def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> Http
         "cancelling": is_being_cancelled(task),
         "progress": progress_words(task.stage, task.progress_done, task.progress_total),
         "running": task.state == TaskState.RUNNING,
-        "sentence": error_sentence(task.error_code, task.error_message),
+        "sentence": error_sentence(task.error_code, task.error_message, task.error_places),
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,
         "events": _events(task),

@@ -41,7 +41,7 @@ class IndexTaskSerializer(serializers.Serializer[IndexTask]):
     finishedAt = serializers.DateTimeField(source="finished_at", allow_null=True)
 
     def get_errorMessage(self, task: IndexTask) -> str | None:
-        return messages.error_sentence(task.error_code, task.error_message) or None
+        return messages.error_sentence(task.error_code, task.error_message, task.error_places) or None
 
 
 class TaskQuerySerializer(PageQuerySerializer):

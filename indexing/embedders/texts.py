@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 
 from indexing.errors import EmbeddingInputRejected
 
+CANARY = "The library opens at nine o’clock, except on public holidays. 图书馆九点开门，法定节假日除外。"
+"""A text of nobody's that any model can read. It is part of what is stored about a model: never change it."""
+
 
 def check_batch(texts: Sequence[str], batch_size: int) -> None:
     """Refuse texts no model can read whole, naming their index; `ValueError` for more than `batch_size` of them.

@@ -9,7 +9,7 @@ from indexing.blocks import Chunk, ParsedDocument
 from indexing.splitters import structure
 from indexing.splitters.measure import no_checkpoint
 
-SPLITTER_REVISION = "2"
+SPLITTER_REVISION = "3"
 """Part of every pipeline's digest: change it with every change of what any strategy returns."""
 
 

@@ -7,6 +7,7 @@ embedded as context; one with nothing under it is text itself, so that nothing i
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from indexing.splitters.places import Places
 MOST_CHUNKS = 20_000  # several thousand pages; embedding them takes hours
 SMALLEST_BUDGET = 32  # tokens; below it a tokenizer's marks and one rare character may not fit
 BETWEEN_HEADINGS = " › "
+LEAST_FILLED = 0.4  # of a chunk's room, if there is more text: see _take
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,12 @@ def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int)
     if room < 1:
         raise ValueError("The budget is too small for this tokenizer.")
     waiting = _Waiting(atoms_of(section.blocks, meter, room))
-    while taken := _take(waiting, room, meter.gap):
+    begins = {block.locator.span[0] for block in section.blocks}
+
+    def rank(atom: Atom) -> tuple[bool, bytes]:
+        return atom.start not in begins, _hash(text[atom.start : atom.end])
+
+    while taken := _take(waiting, room, meter.gap, rank):
         while taken:
             shown, start, end = _render(text, taken)
             tokens = meter.count(head + shown)
@@ -132,17 +139,32 @@ def _pack(text: str, section: _Section, context: str, meter: Meter, budget: int)
                 waiting.put_back(*_smaller(text, last, meter))
 
 
-def _take(waiting: _Waiting, room: int, gap: int) -> list[Atom]:
-    """The atoms that fit into one chunk by their costs: at least one, none only at the end."""
-    taken: list[Atom] = []
-    cost = 0
-    while (atom := waiting.next()) is not None:
-        cost += gap + atom.cost if taken else atom.prefix_cost + atom.cost
-        if taken and cost > room:
-            waiting.put_back(atom)
-            break
-        taken.append(atom)
-    return taken
+def _take(waiting: _Waiting, room: int, gap: int, rank: Callable[[Atom], tuple[bool, bytes]]) -> list[Atom]:
+    """The atoms of one chunk, which fit into it by their costs: at least one, none only at the end.
+
+    Where there are too many, the cut is not as late as can be, which an edit anywhere before would move: of the atoms that
+    may begin the next chunk, the one of the lowest rank does. Ranks depend on an atom alone, so the cuts after an edit soon
+    fall where they fell before it, and those chunks need not be embedded again.
+    Source: the idea of content-defined chunking, Muthitacharoen et al., “A Low-bandwidth Network File System”, 2001.
+    """
+    atoms: list[Atom] = []
+    ends: list[int] = []  # cost of all atoms up to each
+    while (not ends or ends[-1] <= 2 * room) and (atom := waiting.next()) is not None:
+        ends.append(ends[-1] + gap + atom.cost if atoms else atom.prefix_cost + atom.cost)
+        atoms.append(atom)
+    fitting = max(bisect_right(ends, room), 1)  # a single atom may be too large; it is made smaller then
+    if fitting < len(atoms):
+        cuts = [kept for kept in range(1, fitting + 1) if ends[kept - 1] >= room * LEAST_FILLED]
+        # Where the section ends soon, two chunks are enough.
+        cuts = [kept for kept in cuts if ends[-1] - ends[kept - 1] <= room] or cuts
+        kept = min(cuts, key=lambda kept: (rank(atoms[kept]), -kept), default=fitting)
+        waiting.put_back(*atoms[kept:])
+        del atoms[kept:]
+    return atoms
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.strip().encode(), digest_size=8).digest()
 
 
 def _render(text: str, atoms: Sequence[Atom]) -> tuple[str, int, int]:

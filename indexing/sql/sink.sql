@@ -130,6 +130,10 @@ UPDATE index_task
  WHERE document_id = %(document)s AND state = 'RUNNING' AND lease_until <= statement_timestamp()
 RETURNING id;
 
+-- name: forget_places
+-- Forget where the texts at fault of a deleted document stood: headings are its text, too. No row: nothing was named.
+UPDATE index_task SET error_places = NULL WHERE document_id = %(document)s AND error_places IS NOT NULL RETURNING id;
+
 -- name: purge_pointers
 -- Remove the pointers of a deleted document. No row: it had none.
 DELETE FROM search_pointer WHERE document_id = %(document)s RETURNING id;
