@@ -24,7 +24,7 @@ from typing import Any
 
 from tests import provider_stub
 from tests.chaos.oracle import DIMENSIONS
-from tests.provider_stub import Fault, ProviderStub, Reply
+from tests.provider_stub import Fault, ProviderStub, Reply, embedding
 
 TIMEOUT = 1.5  # seconds that the workers wait for an answer
 
@@ -64,10 +64,12 @@ class MoodyProvider(ProviderStub):
         with self._writing:
             self._journal.write(json.dumps({"at": time.monotonic(), "texts": digests, "fault": name}) + "\n")
             self._journal.flush()
-        reply = self._honest(texts, model)
-        if name == SWAPPED:
-            return provider_stub.edited(lambda answer: answer.update(model=question["model"]))(reply)
-        return FAULTS[name](reply) if name else reply
+        data = [
+            {"object": "embedding", "index": index, "embedding": embedding(text, DIMENSIONS, model)}
+            for index, text in enumerate(texts)
+        ]
+        reply = Reply(body=json.dumps({"object": "list", "model": question["model"], "data": data}).encode())
+        return FAULTS[name](reply) if name in FAULTS else reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,7 @@ def _environment(request: Request, database: Database, *, url: str, folder: Path
             KB_EMBEDDING_DIMENSIONS=str(DIMENSIONS),
             KB_EMBEDDING_BATCH_SIZE=str(request.batch),
             KB_EMBEDDING_TIMEOUT=str(TIMEOUT),
+            KB_EMBEDDING_CANARY_SECONDS="0",
             KB_SEARCH_EMBEDDING_TIMEOUT="0.5",
             KB_CHUNK_TOKENS=str(CHUNK_TOKENS),
             KB_MAX_FAILURES=str(request.max_failures),

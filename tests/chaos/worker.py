@@ -27,8 +27,9 @@ def main() -> None:
     django.setup()
     from django.core.management import execute_from_command_line
 
-    from tests.chaos import mutants
+    from tests.chaos import mutants, pace
 
+    pace.hurry()
     if mutant := os.environ.get("CHAOS_MUTANT"):
         mutants.apply(mutant)
     execute_from_command_line(["manage.py", "run_index_worker", *sys.argv[1:]])

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import django
 import psycopg
 
-from tests.chaos import mutants, plan
+from tests.chaos import mutants, pace, plan
 from tests.chaos.ledger import Ledger
 
 Answer = TypeVar("Answer")
@@ -124,6 +124,7 @@ class Stage:
 def act(part: Callable[[Stage], None]) -> None:
     """Play a part: the body of an actor's module."""
     django.setup()
+    pace.hurry()
     request = plan.Request(**json.loads(os.environ["CHAOS_REQUEST"]))
     if request.mutant:
         mutants.apply(request.mutant)
