@@ -8,3 +8,7 @@ REVOKE UPDATE ON document_version, read_rule FROM :application;
 REVOKE DELETE ON document FROM :application;
 REVOKE UPDATE, DELETE ON audit_event FROM :application;
 REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM :application;
+-- When a version was asked for and came into force is told once (and the account that asked may be removed).
+REVOKE UPDATE ON publication FROM :application;
+GRANT UPDATE (published_at, withdrawn_at, requested_by_id) ON publication TO :application;
+REVOKE INSERT, UPDATE, DELETE ON document_reader FROM :application;

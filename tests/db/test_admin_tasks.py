@@ -182,7 +182,8 @@ def test_bulk_retry_counts_and_lets_no_refusal_stop_the_others(office: Office) -
 
 def test_bulk_retry_says_why_one_was_refused(office: Office) -> None:
     task = dead(office.world)
-    Document.objects.filter(pk=task.document_id).update(latest_version=2, requested_version=2)
+    office.world.new_version(task.document, "# Two\n\nText")
+    Document.objects.filter(pk=task.document_id).update(requested_version=2)
     answer = act(office, "superuser", "retry_dead_tasks", task)
     assert "Refused for 1: This task is for a version that is no longer the requested one." in words(answer)
 

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owne
 def test_nothing_is_written_without_the_mark_of_a_live_lease(world: World, statement: str, code: str) -> None:
     """A live lease is not enough: the writing transaction must have locked and checked it."""
     lease = leased(world)
+    stage(lease, ["one"])
     assert sqlstate(statement, [lease.task_id]) == code
     assert sqlstate(inline(FENCE + statement, lease.task_id)) is None, "the test's own statement must be sound"
 

@@ -88,12 +88,13 @@ def test_logs_are_only_added_to(world: World, table: str) -> None:
 
 def test_moves_are_written_by_the_trigger_alone(world: World) -> None:
     lease = leased(world)
-    forged = (
-        "INSERT INTO task_event (task_id, tenant_id, kind, from_state, to_state, attempts) "
-        "VALUES (1, 1, %s, 'DEAD', 'PENDING', 1)"
-    )
-    assert sqlstate(forged, ["move"]) == "KB003"
-    assert sqlstate(forged, ["refused"]) is None, "a worker notes its own refusal"
+    noted = f"INSERT INTO task_event (task_id, tenant_id, kind, attempts) SELECT id, {world.tenant.pk}, %s, %s FROM index_task"
+    assert sqlstate(noted, ["refused", 1]) is None, "a worker notes its own refusal"
+    assert sqlstate(noted, ["move", 1]) == "KB003"
+    assert sqlstate(noted, ["refused", 2]) == "KB003", "no such attempt was made"
+    dated = "INSERT INTO task_event (task_id, tenant_id, kind, attempts, {0}) SELECT 1, 1, 'refused', 1, {1}"
+    for column, value in (("at", "now()"), ("to_state", "'DEAD'"), ("stage", "'EMBED'")):
+        assert sqlstate(dated.format(column, value)) == DENIED
     pointer = (
         "INSERT INTO pointer_log (tenant_id, document_id, pipeline_id, to_version, to_generation, task_id, attempts) "
         "VALUES (1, gen_random_uuid(), 1, 1, 1, 1, 1)"
