@@ -19,3 +19,15 @@ SET search_path = public, pg_temp AS $$
 $$;
 
 ALTER TABLE tenant_pool ADD CONSTRAINT tenant_pool_name CHECK (pool ~ '^[a-z][a-z0-9-]{0,19}$');
+
+-- In the place of foreign keys, which an UPDATE checks again after another one in its transaction: a task's pipeline exists,
+-- and pipelines are never removed. (Tenant, document and version: index_task_insert_guard.)
+CREATE FUNCTION index_task_pipeline_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pipeline p WHERE p.id = NEW.pipeline_id) THEN
+        RAISE EXCEPTION 'a task is for a pipeline that exists' USING ERRCODE = 'KB010';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER index_task_pipeline_guard BEFORE INSERT ON index_task
+    FOR EACH ROW EXECUTE FUNCTION index_task_pipeline_guard();
