@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "kbsite.middleware.NotFoundMiddleware",
+    "kbsite.faults.FaultMiddleware",
 ]
 
 ROOT_URLCONF = "kbsite.urls"
@@ -89,6 +90,7 @@ for _database in DATABASES.values():
         keepalives_idle=30,
         keepalives_interval=10,
         keepalives_count=3,
+        prepare_threshold=5,  # lets indexing.statements prepare; Django's own cursors never do
     )
 # A process that freezes or loses its network in the middle of a transaction keeps its locks: an editor's delete would wait
 # for it. The server ends such a transaction, and a wait for a lock is bounded. Migrations may take longer, so not the owner.
