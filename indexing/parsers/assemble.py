@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
 from indexing.errors import NoText
+from indexing.parsers import limits
 from indexing.parsers.clean import clean, one_line, tidy
 
 BETWEEN_BLOCKS = "\n\n"
 BETWEEN_CELLS = " | "
 LONGEST_HEADING = 500  # characters; every block below a heading repeats it
-TOO_DEEP = "It is nested too deeply."
 _BLANK_START = re.compile(r"(?:[^\S\n]*\n)+")
 
 Region = tuple[float, float, float, float]
@@ -39,18 +39,22 @@ def assemble(
     media_type: str, pieces: Iterable[Piece], *, title: str | None = None, pages: int | None = None
 ) -> ParsedDocument:
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
-    paragraph is one.
+    paragraph is one. More of anything than `limits` allow is `DocumentTooLarge`.
 
     A piece without a page and without lines gets the lines of the extracted text, where the format has no own ones.
     """
     blocks: list[Block] = []
     parts: list[str] = []
     above: list[tuple[int, str]] = []  # open headings, outermost first
-    start, line = 0, 1
+    start, line, cells = 0, 1, 0
     for piece in pieces:
         rows, header_rows, text = _text_of(piece)
         if not text.strip():
             continue
+        cells += sum(map(len, rows))
+        limits.CELLS.check(cells)
+        limits.BLOCKS.check(len(blocks) + 1)
+        limits.CHARACTERS.check(start + len(text))
         kind = piece.kind
         if kind is BlockKind.HEADING and len(text) > LONGEST_HEADING:
             kind = BlockKind.PARAGRAPH

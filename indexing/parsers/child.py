@@ -14,6 +14,10 @@ import resource
 import signal
 import sys
 
+from indexing.errors import IndexingError, ParseCrashed
+from indexing.parsers import limits, parse
+from indexing.parsers.lockdown import lock_down
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -22,10 +26,11 @@ def main() -> None:
     die_with(parent)
     limit(memory_bytes, cpu_seconds)
     answer = _own_the_answer()
+    lock_down()
     file_name, _, content = sys.stdin.buffer.read().partition(b"\n")
     result = _result(content, media_type, file_name.decode("utf-8", "replace"))
     with os.fdopen(answer, "wb") as stream:
-        stream.write(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode())
+        stream.write(result)
 
 
 def die_with(parent: int) -> None:
@@ -42,6 +47,12 @@ def limit(memory_bytes: int, cpu_seconds: int) -> None:
     # At the first limit comes a signal that tells the parent why, at the second one that could mean anything.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    for kind, value in (
+        (resource.RLIMIT_NOFILE, limits.FILE_DESCRIPTORS),
+        (resource.RLIMIT_FSIZE, limits.FILE_BYTES),
+        (resource.RLIMIT_NPROC, limits.PROCESSES),
+    ):
+        resource.setrlimit(kind, (value, value))
 
 
 def _own_the_answer() -> int:
@@ -53,19 +64,25 @@ def _own_the_answer() -> int:
     return answer
 
 
-def _result(content: bytes, media_type: str, file_name: str) -> dict[str, object]:
-    from indexing.errors import IndexingError, ParseCrashed
-    from indexing.parsers import parse
-
+def _result(content: bytes, media_type: str, file_name: str) -> bytes:
     try:
-        return {"document": parse(content, media_type, file_name).to_json()}
+        answer = _json({"document": parse(content, media_type, file_name).to_json()})
+        if len(answer) > limits.ANSWER_BYTES:
+            raise limits.CHARACTERS.exceeded()
+        return answer
     except IndexingError as error:
-        return {"error": {"code": error.code, "detail": error.detail}}
+        code, detail = error.code, error.detail
     except MemoryError:
-        return {"error": {"code": ParseCrashed.code, "detail": "It needs more memory than is allowed."}}
+        allowed = resource.getrlimit(resource.RLIMIT_AS)[0] // 1024**2
+        code, detail = ParseCrashed.code, limits.MEMORY % {"limit": f"{allowed:,}"}
     except Exception as error:
         # A defect of a parser. Its class is told, its message is not: it may quote the document.
-        return {"error": {"code": ParseCrashed.code, "detail": f"({type(error).__name__})"}}
+        code, detail = ParseCrashed.code, f"({type(error).__name__})"
+    return _json({"error": {"code": code, "detail": detail}})
+
+
+def _json(answer: dict[str, object]) -> bytes:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
 
 from documents.media_types import DOCX
 from indexing.blocks import BlockKind, ParsedDocument
-from indexing.errors import DocumentCorrupt, DocumentTooLarge
-from indexing.parsers.assemble import TOO_DEEP, Piece, assemble
+from indexing.errors import DocumentCorrupt
+from indexing.parsers import limits
+from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.docx_numbering import Numbering
 from indexing.parsers.docx_package import check_package
 from indexing.parsers.docx_styles import Style, Styles
@@ -29,7 +30,6 @@ from indexing.parsers.faq import pair_questions
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
-_DEEPEST = 50  # tables, notes and wrappers in each other; the XML parser has a limit of its own
 _WIDEST_ROW = 1_000  # columns that merged cells may cover; Word has 63
 
 
@@ -46,7 +46,7 @@ def parse(content: bytes) -> ParsedDocument:
         title = document.core_properties.title
     except (*_DAMAGE, AttributeError) as error:  # AttributeError: a main part without a body or without styles
         if "Excessive depth" in str(error):
-            raise DocumentTooLarge(TOO_DEEP) from error
+            raise limits.DOCX_DEPTH.exceeded() from error
         raise DocumentCorrupt() from error
     pieces = pair_questions(_join_code(reader.pieces(body)))
     return assemble(DOCX, pieces, title=reader.title or title)
@@ -64,9 +64,8 @@ class _Reader:
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
         """Raises `DocumentTooLarge` where things are nested too deeply."""
-        if self._depth == _DEEPEST:
-            raise DocumentTooLarge(TOO_DEEP)
         self._depth += 1
+        limits.DOCX_DEPTH.check(self._depth)
         yield from self._children(parent)
         self._depth -= 1
 

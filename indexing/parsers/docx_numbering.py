@@ -11,9 +11,11 @@ from typing import Any
 
 from docx.oxml.ns import qn
 
+from indexing.parsers import limits
 from indexing.parsers.docx_styles import Style
 
 _DEPTH = 9
+_MOST_LETTERED = 780  # thirty times Z, where Word begins anew
 _DIGITS = "〇一二三四五六七八九"
 _PLACEHOLDER = re.compile(r"%([1-9])")
 _CHINESE = {
@@ -114,7 +116,7 @@ def format_number(value: int, form: str) -> str:
     """`value` as Word writes it in `form`; forms not known here are written in decimal digits."""
     if form in _CHINESE:
         return _chinese(value)
-    if form in ("lowerLetter", "upperLetter") and value > 0:
+    if form in ("lowerLetter", "upperLetter") and 0 < value <= _MOST_LETTERED:
         letter = chr(ord("a") + (value - 1) % 26) * ((value - 1) // 26 + 1)
         return letter if form == "lowerLetter" else letter.upper()
     if form in ("lowerRoman", "upperRoman") and 0 < value < 4000:
@@ -152,7 +154,7 @@ def _read_level(element: Any) -> _Level:
     start = _attribute(element, "w:start")
     return _Level(
         form=_attribute(element, "w:numFmt") or "decimal",
-        pattern=_attribute(element, "w:lvlText") or "",
+        pattern=(_attribute(element, "w:lvlText") or "")[: limits.LABEL_CHARACTERS],
         start=int(start) if start and re.fullmatch(r"\d{1,6}", start) else 1,
         plain=element.find(qn("w:isLgl")) is not None,
         style=_attribute(element, "w:pStyle"),

@@ -16,6 +16,16 @@ _CANDIDATES = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("big5", "shift_jis", "euc_jp", "euc_kr", "koi8_r", "iso8859_2", "iso8859_15"),
 ]
+# Python knows more, some of them for other things than texts, or slow without measure (punycode).
+_DECLARED = {
+    codecs.lookup(name).name
+    for name in (
+        *_CANDIDATES,
+        *("utf-8", "ascii", "gb18030", "gbk", "gb2312", "hz", "big5hkscs", "iso2022_jp", "cp932", "cp949", "cp874"),
+        *(f"iso8859_{part}" for part in range(1, 17) if part != 12),
+        *("cp866", "koi8_u", "tis_620", "mac_roman", "mac_cyrillic", "euc_jis_2004", "johab"),
+    )
+}
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -27,7 +37,7 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
     for mark, name in _MARKS:
         if content.startswith(mark):
             return content.decode(name, "replace").removeprefix("\ufeff")
-    if declared and (text := _strict(content, declared)) is not None:
+    if declared and _is_known(declared) and (text := _strict(content, declared)) is not None:
         return text
     # Unpaired surrogates written as UTF-8 do not make a file another encoding; cleaning drops them.
     if (text := _strict(content, "utf-8", "surrogatepass")) is not None:
@@ -38,6 +48,13 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
     if gb18030 is not None and _reads_as_chinese(gb18030):
         return gb18030
     return _by_statistics(content) or gb18030 or content.decode("cp1252", "replace")
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name in _DECLARED
+    except LookupError:
+        return False
 
 
 def _strict(content: bytes, encoding: str, errors: str = "strict") -> str | None:

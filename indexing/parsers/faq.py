@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from indexing.blocks import BlockKind
+from indexing.parsers import limits
 from indexing.parsers.assemble import Piece
 
 _QUESTION = re.compile(r"(?:Q|Question|问|问题|問|問題)\s?\d{0,3}\s?[:：]", re.IGNORECASE)
@@ -18,7 +19,7 @@ def pair_questions(pieces: Iterable[Piece]) -> list[Piece]:
     """Merge each piece that asks (`Q:`, `问：`) with the answer right after it into one FAQ piece.
 
     The answer ends with its paragraph: what follows is ordinary text. A question without an answer, or an answer
-    without a question, stays what it was.
+    without a question, stays what it was. Raises `DocumentTooLarge`.
     """
     result: list[Piece] = []
     for piece in _one_voice_each(pieces):
@@ -27,6 +28,7 @@ def pair_questions(pieces: Iterable[Piece]) -> list[Piece]:
             result[-1] = _merge(asked, piece)
         else:
             result.append(piece)
+            limits.BLOCKS.check(len(result))
     return result
 
 

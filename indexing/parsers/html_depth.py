@@ -1,7 +1,7 @@
-"""How deeply a page is nested, found before it is parsed: to an HTML parser every level makes each next tag dearer.
+"""How deep, repetitive and large a page will be, found before it is parsed: its parser would spend hours or gigabytes.
 
-Browsers stop at 512 levels. The count is of tags that nobody closed, which is what the depth comes from in practice; a
-page made to deceive it meets the limits of `indexing.parsers.sandbox`.
+The count is of tags that nobody closed, which is what the depth comes from in practice; a page made to deceive it meets the
+limits of `indexing.parsers.sandbox`.
 """
 
 from __future__ import annotations
@@ -9,39 +9,54 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from indexing.errors import DocumentTooLarge
-from indexing.parsers.assemble import TOO_DEEP
+from indexing.parsers.limits import HTML_ATTRIBUTES, HTML_DEPTH, HTML_ELEMENTS
 
-MOST_OPEN = 2_000
 _TAG = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"
     r"|<(?P<raw>script|style|textarea|title|xmp|iframe|noframes)\b.*?(?:</(?P=raw)|\Z)"
-    r"|<(?P<close>/?)(?P<name>[a-z][a-z0-9-]*)",
+    r"|<(?P<close>/?)(?P<name>[a-z][a-z0-9-]*)"
+    # Quotes count only where a value begins. Nothing is given back, so that the file is read once.
+    r"(?P<attributes>(?:[^>\"'=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?)?|[\"'])*+)",
     re.IGNORECASE | re.DOTALL,
 )
+_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>]*+)")
 # Without content, or closed by the next of their kind: thousands may stand open.
 _NOT_COUNTED = {
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
     *("dd", "dt", "li", "optgroup", "option", "p", "rp", "rt"),
     *("caption", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"),
 }
+# Left open in one paragraph they are opened again, all of them, in each that follows.
+_FORMATTING = {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 
 
 def refuse_deep(source: str) -> None:
-    """Raise `DocumentTooLarge` where more than `MOST_OPEN` elements are open at once."""
-    if source.count("<") <= MOST_OPEN:
+    """Raise `DocumentTooLarge` where more elements are open at once, or there are more elements or attributes of one, than
+    `indexing.parsers.limits` allow.
+    """
+    if source.count("<") <= HTML_DEPTH.value and len(source) <= HTML_ATTRIBUTES.value:
         return
     open_tags: Counter[str] = Counter()
-    depth = 0
+    depth = formatting = elements = 0
     for match in _TAG.finditer(source):
         name = (match["name"] or "").lower()
-        if not name or name in _NOT_COUNTED:
+        if not name:
             continue
         if not match["close"]:
-            open_tags[name] += 1
-            depth += 1
-            if depth > MOST_OPEN:
-                raise DocumentTooLarge(TOO_DEEP)
+            elements += 1 + formatting
+            HTML_ELEMENTS.check(elements)
+            if len(match["attributes"]) > HTML_ATTRIBUTES.value:
+                HTML_ATTRIBUTES.check(len(_VALUE.sub(" ", match["attributes"]).split()))
+        if name in _NOT_COUNTED:
+            continue
+        if not match["close"]:
+            step = 1
         elif open_tags[name]:
-            open_tags[name] -= 1
-            depth -= 1
+            step = -1
+        else:
+            continue
+        open_tags[name] += step
+        depth += step
+        HTML_DEPTH.check(depth)
+        if name in _FORMATTING:
+            formatting += step

@@ -11,18 +11,17 @@ from markdown_it.token import Token
 
 from documents.media_types import MARKDOWN
 from indexing.blocks import BlockKind, ParsedDocument
-from indexing.errors import DocumentTooLarge
-from indexing.parsers.assemble import TOO_DEEP, Piece, assemble
+from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import clean, join_lines
 from indexing.parsers.encoding import decode
 from indexing.parsers.faq import pair_questions
-from indexing.parsers.html import pieces_of
+from indexing.parsers.limits import MARKDOWN_BRACKETS, MARKDOWN_DEPTH
 
 _LINE_END = re.compile("\r\n|\r|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<fields>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _TITLE = re.compile(r"^title[ \t]*:(?P<title>.*\S.*)$", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\n(?=\n)")
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
-_DEEPEST = 100  # nesting; beyond it the parser leaves text out, and its own limit of 20 is within reach of real files
 
 
 def parse(content: bytes) -> ParsedDocument:
@@ -30,10 +29,12 @@ def parse(content: bytes) -> ParsedDocument:
     # Line by line, so that nothing inside a line (a form feed) changes the count.
     source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode(content)))
     source, title = _take_front_matter(source)
-    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    for paragraph in _BLANK_LINES.split(source):
+        MARKDOWN_BRACKETS.check(paragraph.count("["))
+    parser = MarkdownIt("commonmark", {"maxNesting": MARKDOWN_DEPTH.value}).enable(["table", "strikethrough"])
     tokens = parser.parse(source)
-    if any(token.level >= _DEEPEST - 1 for token in tokens):  # what is inside of it was left out
-        raise DocumentTooLarge(TOO_DEEP)
+    if any(token.level >= MARKDOWN_DEPTH.value - 1 for token in tokens):  # what is inside of it was left out
+        raise MARKDOWN_DEPTH.exceeded()
     pieces = [_joined(piece) for piece in pair_questions(_pieces(tokens))]
     if title is None:
         first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
@@ -77,8 +78,14 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
         elif token.type in ("fence", "code_block"):
             yield Piece(BlockKind.CODE, token.content, lines=_lines(token))
         elif token.type == "html_block":
-            yield from (replace(piece, lines=_lines(token)) for piece in pieces_of(token.content))
+            yield from _from_html(token)
         position += 1
+
+
+def _from_html(token: Token) -> Iterator[Piece]:
+    from indexing.parsers.html import pieces_of  # only here: most files hold none, and its library takes time to load
+
+    return (replace(piece, lines=_lines(token)) for piece in pieces_of(token.content))
 
 
 def _prose(opening: Token, inline: Token, markers: list[str]) -> Piece:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -12,6 +13,7 @@ import pypdfium2.raw as pdfium_c
 from documents.media_types import PDF
 from indexing.blocks import BlockKind, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
+from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.outline import is_list_item
@@ -31,7 +33,7 @@ _JUNK_TITLE = re.compile(  # put there by programs, not by authors
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `DocumentCorrupt`, `DocumentEncrypted` or `NoText`. Regions are as a reader sees the page."""
+    """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`. Regions are as a reader sees the page."""
     if b"%%EOF" not in content.rstrip(b"\0\r\n\t ")[-_TAIL_BYTES:]:
         # PDFium would rebuild what is left of a cut file and show some of its pages as if they were all.
         raise DocumentCorrupt()
@@ -56,7 +58,14 @@ def parse(content: bytes) -> ParsedDocument:
 def _read_pages(document: Any, tables: TableFinder) -> list[Page]:
     if not len(document):
         raise DocumentCorrupt()
-    return [_read_page(document, number, tables) for number in range(1, len(document) + 1)]
+    limits.PAGES.check(len(document))
+    pages, characters = [], 0
+    for number in range(1, len(document) + 1):
+        page = _read_page(document, number, tables)
+        characters += sum(len(line.text) for line in page.lines)
+        limits.CHARACTERS.check(characters)
+        pages.append(page)
+    return pages
 
 
 def _read_page(document: Any, number: int, finder: TableFinder) -> Page:
@@ -76,7 +85,7 @@ def _read_page(document: Any, number: int, finder: TableFinder) -> Page:
 def _outline(document: Any) -> dict[int, dict[str, int]]:
     """Page → words of an outline entry's title → its level, 1 the outermost."""
     outline: dict[int, dict[str, int]] = {}
-    for entry in document.get_toc(max_depth=_DEEPEST_OUTLINE):
+    for entry in islice(document.get_toc(max_depth=_DEEPEST_OUTLINE), limits.OUTLINE_ENTRIES):
         target = entry.get_dest()
         index = target.get_index() if target else None
         words = words_of(entry.get_title())

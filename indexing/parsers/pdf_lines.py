@@ -9,6 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
+from indexing.parsers import limits
 from indexing.parsers.assemble import Region
 from indexing.parsers.clean import CJK, clean
 from indexing.parsers.pdf_types import Glyph, Line, around
@@ -28,7 +29,9 @@ def read_glyphs(page: Any, text_page: Any) -> list[Glyph]:
     to_display = _transform(page)
     glyphs = []
     box = pdfium_c.FS_RECTF()
-    for index in range(pdfium_c.FPDFText_CountChars(text_page)):
+    count = pdfium_c.FPDFText_CountChars(text_page)
+    limits.PAGE_CHARACTERS.check(count)
+    for index in range(count):
         code = pdfium_c.FPDFText_GetUnicode(text_page, index)
         if code in (0xA, 0xD):
             glyphs.append(Glyph("\n", index, _NOWHERE))

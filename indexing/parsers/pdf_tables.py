@@ -12,6 +12,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
+from indexing.parsers import limits
 from indexing.parsers.assemble import Region
 from indexing.parsers.pdf_types import Glyph, Line, Table
 
@@ -81,7 +82,7 @@ class TableFinder:
         except Exception:
             # It raises anything at all on files that PDFium reads well. The text is not lost: it stays in paragraphs.
             return []
-        return found
+        return [grid for grid in found if sum(map(len, grid.rows)) <= limits.RULED_CELLS]
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:

@@ -22,9 +22,9 @@ from typing import IO
 
 from indexing.blocks import ParsedDocument
 from indexing.errors import IndexingError, ParseCrashed, ParseTimeout
+from indexing.parsers import limits
 
 CHILD_MODULE = "indexing.parsers.child"
-MOST_RESULT_BYTES = 256 * 1024 * 1024  # a child that has gone wrong must not fill the parent's memory
 
 _ROOT = Path(__file__).resolve().parents[2]
 _KEPT_ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
@@ -47,11 +47,17 @@ def parse_in_child(
         child = _start(source, media_type, memory_bytes, math.ceil(timeout))
         try:
             answer = _read_all(child, deadline)
+        except TimeoutError:
+            raise _timeout(timeout) from None
         finally:
             _end(child)
     if child.returncode == -signal.SIGXCPU:
-        raise ParseTimeout()
+        raise _timeout(timeout)
     return _result(answer)
+
+
+def _timeout(seconds: float) -> ParseTimeout:
+    return ParseTimeout(limits.SECONDS % {"limit": f"{math.ceil(seconds):,}"})
 
 
 def _start(source: IO[bytes], media_type: str, memory_bytes: int, cpu_seconds: int) -> subprocess.Popen[bytes]:
@@ -69,8 +75,8 @@ def _start(source: IO[bytes], media_type: str, memory_bytes: int, cpu_seconds: i
     )
 
 
-def _read_all(child: subprocess.Popen[bytes], deadline: float) -> bytes:
-    """What the child writes until it closes its end. Raises `ParseTimeout` or `ParseCrashed`."""
+def _read_all(child: subprocess.Popen[bytes], deadline: float) -> bytearray:
+    """What the child writes until it closes its end. Raises `TimeoutError` or `ParseCrashed`."""
     assert child.stdout is not None
     answer = bytearray()
     with selectors.DefaultSelector() as selector:
@@ -78,12 +84,12 @@ def _read_all(child: subprocess.Popen[bytes], deadline: float) -> bytes:
         while True:
             remaining = deadline - time.monotonic()
             if remaining <= 0 or not selector.select(remaining):
-                raise ParseTimeout()
+                raise TimeoutError
             part = os.read(child.stdout.fileno(), _READ_BYTES)
             if not part:
-                return bytes(answer)
+                return answer
             answer += part
-            if len(answer) > MOST_RESULT_BYTES:
+            if len(answer) > limits.ANSWER_BYTES:  # a child that has gone wrong must not fill the memory
                 raise ParseCrashed()
 
 
@@ -96,7 +102,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.stdout.close()
 
 
-def _result(answer: bytes) -> ParsedDocument:
+def _result(answer: bytearray) -> ParsedDocument:
     try:
         data = json.loads(answer)
     except ValueError:

@@ -14,9 +14,10 @@ from docx.oxml.ns import qn
 
 from documents.media_types import DOCX, UnsupportedFile, detect
 from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText, UnsupportedDocument
-from indexing.parsers import docx_package
+from indexing.parsers import limits
 from indexing.parsers.docx import parse
 from indexing.parsers.docx_numbering import format_number
+from indexing.parsers.limits import Limit
 from tests.unit.blocks_asserts import check, outline
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 512
@@ -351,7 +352,7 @@ def test_declared_sizes_are_enough_to_refuse() -> None:
 
 
 def test_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docx_package, "MOST_BYTES", 1000)
+    monkeypatch.setattr(limits, "UNZIPPED_BYTES", Limit(1000, limits.UNZIPPED_BYTES.sentence))
     with pytest.raises(DocumentTooLarge):
         parse(small())
 

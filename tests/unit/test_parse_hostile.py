@@ -17,7 +17,8 @@ from indexing.blocks import Block, BlockKind
 from indexing.errors import DocumentTooLarge
 from indexing.parsers import docx, docx_text, html, html_tables, markdown
 from indexing.parsers.assemble import LONGEST_HEADING, Piece, assemble
-from indexing.parsers.html_depth import MOST_OPEN, refuse_deep
+from indexing.parsers.html_depth import refuse_deep
+from indexing.parsers.limits import HTML_DEPTH
 from tests.unit.blocks_asserts import check, outline
 from tests.unit.test_parse_docx import repacked, small
 
@@ -123,7 +124,7 @@ def test_pages_nested_too_deeply_are_refused_before_they_are_parsed(
         "<div><img><br>one</div>" * 9_000,
         "<script>" + 'x = "<div>";' * 9_000 + "</script><p>one",
         "<!-- " + "<div>" * 9_000 + " --><p>one",
-        "<div>" * (MOST_OPEN - 10) + "one",
+        "<div>" * (HTML_DEPTH.value - 10) + "one",
     ],
 )
 def test_long_pages_are_not_deep(source: str) -> None:

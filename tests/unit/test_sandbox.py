@@ -14,7 +14,7 @@ import pytest
 from documents.media_types import MARKDOWN, TEXT
 from indexing.blocks import ParsedDocument
 from indexing.errors import DocumentEncrypted, IndexingError, NoText, ParseCrashed, ParseTimeout, UnsupportedDocument
-from indexing.parsers import parse, sandbox
+from indexing.parsers import limits, parse, sandbox
 from indexing.parsers.sandbox import parse_in_child
 
 MEMORY = 512 * 1024 * 1024
@@ -25,6 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(content: bytes, *, timeout: float = LONG, memory: int = MEMORY, name: str = "file.txt") -> ParsedDocument:
     return parse_in_child(content, TEXT, name, timeout=timeout, memory_bytes=memory)
+
+
+@pytest.fixture
+def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "CHILD_MODULE", "tests.unit.unlocked_child")
 
 
 @pytest.fixture
@@ -123,7 +128,7 @@ def test_limits_are_set_and_the_name_arrives() -> None:
         document = run(b"limits", timeout=7.5, name="名字\nwith a line feed.txt")
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
-    assert document.text == f"{MEMORY} 8 0"
+    assert document.text == f"{MEMORY} 8 0 64 0 0"
     assert document.title == "名字 with a line feed.txt"
 
 
@@ -136,7 +141,7 @@ def test_processor_time_over_is_time_over(monkeypatch: pytest.MonkeyPatch) -> No
         run(b"loop")
 
 
-@pytest.mark.usefixtures("hostile")
+@pytest.mark.usefixtures("unlocked")
 def test_what_the_child_started_ends_with_it(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     failure: list[BaseException] = []
@@ -160,7 +165,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     program = (
         "from indexing.parsers import sandbox\n"
-        "sandbox.CHILD_MODULE = 'tests.unit.hostile_child'\n"
+        "sandbox.CHILD_MODULE = 'tests.unit.unlocked_child'\n"
         f"sandbox.parse_in_child(b'note {note}', 'text/plain', 'x', timeout=600, memory_bytes={MEMORY})\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
@@ -172,7 +177,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("hostile")
 def test_an_answer_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "MOST_RESULT_BYTES", 10)
+    monkeypatch.setattr(limits, "ANSWER_BYTES", 10)
     with pytest.raises(ParseCrashed):
         run(b"print")
 

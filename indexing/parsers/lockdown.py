@@ -1,0 +1,78 @@
+"""Closes a parser's process off before it sees the file: no network, no other programs, nothing written, few files read.
+
+Two locks of the kernel (`seccomp`, `landlock`) hold against machine code too. The third, Python's audit hook, holds only
+against Python code: it stands behind the others on Linux, and alone on other systems.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from indexing.parsers import landlock, seccomp
+
+_CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+# Libraries where systems have them; nothing that belongs to a person or to this site.
+_LIBRARIES = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/System/Library"),
+    *("/etc/ld.so.cache", "/dev/null", "/dev/urandom"),
+)
+_REFUSED = (
+    *(
+        "socket.",
+        "subprocess.",
+        "os.exec",
+        "os.fork",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "os.kill",
+        "os.putenv",
+    ),
+    *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown"),
+    *(
+        "shutil.",
+        "tempfile.",
+        "urllib.",
+        "http.",
+        "ftplib.",
+        "smtplib.",
+        "pty.",
+        "resource.setrlimit",
+        "signal.pthread_kill",
+    ),
+)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+def lock_down() -> None:
+    """For good. Python's modules can still be imported."""
+    readable = _readable()
+    landlock.restrict(readable)
+    seccomp.restrict()
+    roots = tuple(os.path.realpath(path) for path in readable)
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open":
+            _refuse_open(arguments, roots)
+        elif event.startswith(_REFUSED):
+            raise PermissionError(f"a parser may not do this: {event}")
+
+    sys.addaudithook(refuse)
+
+
+def _readable() -> list[str]:
+    """Python, its packages and the parsers' own code; not the folder around it, where a site's settings are."""
+    own = [os.path.join(_CODE, "indexing"), os.path.join(_CODE, "documents")]
+    return [*own, sys.prefix, sys.base_prefix, *_LIBRARIES]
+
+
+def _refuse_open(arguments: tuple[object, ...], roots: tuple[str, ...]) -> None:
+    path, _, flags = arguments
+    if not isinstance(path, str | bytes | os.PathLike):
+        return  # a descriptor that is open already
+    real = os.path.realpath(os.fsdecode(path))
+    if isinstance(flags, int) and flags & _WRITING:
+        raise PermissionError("a parser may not write files")
+    if not any(real == root or real.startswith(f"{root}{os.sep}") for root in roots):
+        raise PermissionError("a parser may not read this file")
