@@ -23,10 +23,14 @@ def main() -> int:
     parser.add_argument("--pauses", type=_count, help="workers to stop beyond their lease")
     parser.add_argument("--backend-kills", type=_count, help="database connections to end")
     parser.add_argument("--restarts", type=_count, help="crashes of the database")
-    parser.add_argument("--faults", type=_share, default=0.2, help="share of the provider's answers that are faulty (0.2)")
+    parser.add_argument(
+        "--faults", type=_share, default=0.2, help="share of the provider's answers that are faulty (0.2)"
+    )
     parser.add_argument("--workers", type=_count, default=6)
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="take one guard away: the run must notice")
-    parser.add_argument("--keep", action="store_true", help="keep the folder with logs and ledgers, and say where it is")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the folder with logs and ledgers, and say where it is"
+    )
     parser.add_argument("--format", choices=["text", "json"], default="text")
     options = parser.parse_args()
     outcome = run(

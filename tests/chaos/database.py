@@ -36,10 +36,17 @@ class Database:
         """As DATABASE_URL takes it."""
         return f"postgresql://{role}@/{embedded_postgres.DATABASE}?host={self.host}"
 
-    def connect(self, *, role: str = embedded_postgres.OWNER_ROLE, name: str, **options: Any) -> psycopg.Connection[Any]:
+    def connect(
+        self, *, role: str = embedded_postgres.OWNER_ROLE, name: str, **options: Any
+    ) -> psycopg.Connection[Any]:
         """A connection in autocommit mode; `name` is its application_name."""
         return psycopg.connect(
-            host=self.host, user=role, dbname=embedded_postgres.DATABASE, autocommit=True, application_name=name, **options
+            host=self.host,
+            user=role,
+            dbname=embedded_postgres.DATABASE,
+            autocommit=True,
+            application_name=name,
+            **options,
         )
 
     @contextmanager

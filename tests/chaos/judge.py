@@ -70,7 +70,9 @@ def _wrong_in(
         if not opening or _is_over(closing, opening, search.began):
             yield f"{search.user} was shown {document}, which they could not read at any moment of the search"
         for version in seen:
-            published = [e for e in history if e.action == "publish" and e.version == version and e.began <= search.ended]
+            published = [
+                e for e in history if e.action == "publish" and e.version == version and e.began <= search.ended
+            ]
             if not published:
                 yield f"{search.user} was shown version {version} of {document} before anybody published it"
 
@@ -79,7 +81,10 @@ def _is_over(closing: Iterable[Entry], opening: Iterable[Entry], moment: float) 
     """Whether one of `closing` had surely taken effect at `moment`, and after everything in `opening` that can have."""
     last_opening = max((entry.ended if entry.ended is not None else math.inf for entry in opening), default=-math.inf)
     return any(
-        entry.outcome == "acknowledged" and entry.ended is not None and last_opening < entry.began and entry.ended < moment
+        entry.outcome == "acknowledged"
+        and entry.ended is not None
+        and last_opening < entry.began
+        and entry.ended < moment
         for entry in closing
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections import Counter
@@ -18,9 +19,11 @@ from tests.chaos.ledger import Entry
 from tests.chaos.nemesis import Blow
 from tests.chaos.oracle import section
 
-GRACE = 10.0  # seconds after the end of a lease in which somebody must have taken over, blows to everybody else included
+GRACE = (
+    10.0  # seconds after the end of a lease in which somebody must have taken over, blows to everybody else included
+)
 MOST = 50  # violations that are told
-DEFECT = re.compile(r"defect in|^Traceback")
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d ")  # how a line of a log begins
 
 REFUSED = "SELECT count(*) FROM task_event WHERE kind = 'refused'"
 LATE = """
@@ -139,9 +142,7 @@ class Monitor:
 
     def texts_wasted(self, journal: Path) -> int:
         """Texts that the provider was asked for, and answered, more often than there are tenants that have them."""
-        sent = Counter(
-            text for asked in provider.read_journal(journal) if asked.answered for text in asked.texts
-        )
+        sent = Counter(text for asked in provider.read_journal(journal) if asked.answered for text in asked.texts)
         known = {digest for (digest,) in self.ask("SELECT embedded_digest FROM chaos.expected_vector") or ()}
         paid = dict(self.ask(PAID) or ())
         return sum(max(0, times - paid.get(text, 1)) for text, times in sent.items() if text in known)
@@ -153,11 +154,11 @@ class Monitor:
 
 
 def defects(lines: Sequence[str]) -> list[str]:
-    """The last line of each traceback that was logged as a defect, or by a process that ended with it."""
+    """The error that each logged defect ended with."""
     found = []
     for number, line in enumerate(lines):
         if "defect in" in line:
-            rest = [text for text in lines[number + 1 : number + 400]]
-            end = next((text for text in rest if re.match(r"^[\w.]+(Error|Exception|Lost|Refused|Exit)?\b.*:", text)), "")
-            found.append(end or line)
+            trace = itertools.takewhile(lambda text: not LOGGED.match(text), lines[number + 1 :])
+            errors = [text for text in trace if text and not text[0].isspace()]
+            found.append(errors[-1] if errors else line)
     return found

@@ -163,7 +163,13 @@ class Nemesis:
         seconds = self._rng.uniform(0.5, 2.0) * self._request.lease
         self._proxy.tell(
             self._rng.choice(
-                ("drop", f"halfopen {seconds:.1f}", f"refuse {seconds / 2:.1f}", "cut_after_commit 1", "cut_after_commit 3")
+                (
+                    "drop",
+                    f"halfopen {seconds:.1f}",
+                    f"refuse {seconds / 2:.1f}",
+                    "cut_after_commit 1",
+                    "cut_after_commit 3",
+                )
             )
         )
         return True

@@ -151,11 +151,11 @@ def steps(request: Request, publisher: int) -> Iterator[Step]:
     documents: list[_Known] = []
     library: list[Content] = []
     while True:
-        burst = bool(documents) and rng.random() < 0.15
+        burst = bool(documents) and rng.random() < 0.12
         if burst:
             number = len(documents) - 1
-        elif documents and rng.random() < 0.45:
-            number = max(0, len(documents) - 1 - int(rng.expovariate(1 / 12)))  # mostly one of the latest
+        elif documents and rng.random() < 0.4:
+            number = max(0, len(documents) - 1 - int(rng.expovariate(1 / 25)))  # mostly one of the latest
         else:
             number = len(documents)
             documents.append(_Known(rng.choice(TENANTS)))
@@ -175,9 +175,9 @@ def steps(request: Request, publisher: int) -> Iterator[Step]:
 def _next_content(rng: random.Random, known: _Known, library: list[Content], fresh: Iterator[int]) -> Content:
     """A file seen before (which is parsed and embedded already in its tenant), a little change of the last one, or a new one."""
     chance = rng.random()
-    if library and chance < 0.45:
+    if library and chance < 0.55:
         return rng.choice(library[-40:])
-    if known.contents and chance < 0.75:
+    if known.contents and chance < 0.8:
         last = known.contents[-1]
         place = rng.randrange(len(last.sections))
         sections = (*last.sections[:place], _fresh(fresh, last.format), *last.sections[place + 1 :])

@@ -112,7 +112,11 @@ class Outcome:
         else:
             lines += ["No violation."]
         if self.shortcomings:
-            lines += ["", "But the run is void: it was not hard enough.", *(f"  {reason}" for reason in self.shortcomings)]
+            lines += [
+                "",
+                "But the run is void: it was not hard enough.",
+                *(f"  {reason}" for reason in self.shortcomings),
+            ]
         return "\n".join(lines)
 
     @property

@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from tests.chaos import mutants, pace, plan
 from tests.chaos.ledger import Ledger
 
 Answer = TypeVar("Answer")
+LONGEST_TURN = 5.0  # seconds between two deeds of an actor
 logger = logging.getLogger("chaos.actor")
 
 
@@ -44,6 +46,7 @@ class Stage:
         self.folder = folder
         self.stopped = threading.Event()
         self._people: dict[str, Any] = {}
+        self._turn = 0.0
         self._owner: psycopg.Connection[Any] | None = None
         signal.signal(signal.SIGTERM, lambda *_: self.stopped.set())
 
@@ -119,6 +122,15 @@ class Stage:
     def pause(self, seconds: float) -> None:
         """About so long, or until told to stop."""
         self.stopped.wait(self.rng.uniform(0.5, 1.5) * seconds)
+
+    def every(self, tasks: float) -> None:
+        """Until about so many tasks were made since the last time, or for a few seconds: so that a run has the same share of
+        everything whatever its length and the machine's speed."""
+        text = "SELECT coalesce(max(id), 0) FROM index_task"
+        self._turn = max(self._turn, self.ask(text)[0][0] - tasks) + self.rng.uniform(0.5, 1.5) * tasks
+        deadline = time.monotonic() + LONGEST_TURN
+        while self.ask(text)[0][0] < self._turn and time.monotonic() < deadline and not self.stopped.wait(0.1):
+            pass
 
 
 def act(part: Callable[[Stage], None]) -> None:

@@ -17,9 +17,9 @@ IN_FORCE = """SELECT d.id, t.slug FROM document d JOIN tenant t ON t.id = d.tena
 
 def administer(stage: Stage) -> None:
     while not stage.stopped.is_set():
-        stage.pause(0.5)
+        stage.every(6)
         chance = stage.rng.random()
-        if chance < 0.4:
+        if chance < 0.3:
             cancel(stage)
         elif chance < 0.9:
             retry(stage)
@@ -44,7 +44,13 @@ def retry(stage: Stage) -> int:
     found = stage.ask(ENDED_BADLY)
     for task, tenant in found:
         actor = stage.person(f"{tenant}-operator")
-        _try(stage, "retry", lambda task=task, actor=actor: retry_task(actor=actor, task_id=task), task=task, tenant=tenant)
+        _try(
+            stage,
+            "retry",
+            lambda task=task, actor=actor: retry_task(actor=actor, task_id=task),
+            task=task,
+            tenant=tenant,
+        )
     return len(found)
 
 

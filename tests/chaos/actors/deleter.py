@@ -14,7 +14,7 @@ ANY = """SELECT d.id, t.slug FROM document d JOIN tenant t ON t.id = d.tenant_id
 
 def delete(stage: Stage) -> None:
     while not stage.stopped.is_set():
-        stage.pause(1.8)
+        stage.every(14)
         found = stage.ask(RUNNING if stage.rng.random() < 0.8 else ANY)
         if found:
             _delete(stage, *stage.rng.choice(found))

@@ -14,16 +14,19 @@ NEWEST = " ORDER BY d.updated_at DESC LIMIT 30"
 
 def flip(stage: Stage) -> None:
     while not stage.stopped.is_set():
-        stage.pause(0.4)
+        stage.every(5)
         if found := stage.ask(LIVING + NEWEST):
             document, tenant, version = stage.rng.choice(found)
-            nobody = stage.rng.random() < 0.4
+            nobody = stage.rng.random() < 0.25
             _set(stage, document, tenant, version, () if nobody else plan.audience(stage.rng, tenant))
 
 
 def restore(stage: Stage) -> None:
     """Give readers to what has none: else a version that waits for readers would be none that was lost."""
-    without = LIVING + " AND NOT EXISTS (SELECT 1 FROM read_rule r WHERE (r.document_id, r.version_number) = (d.id, d.requested_version))"
+    without = (
+        LIVING
+        + " AND NOT EXISTS (SELECT 1 FROM read_rule r WHERE (r.document_id, r.version_number) = (d.id, d.requested_version))"
+    )
     while found := stage.ask(without):
         for document, tenant, version in found:
             _set(stage, document, tenant, version, (plan.Reader("everyone"),))

@@ -9,7 +9,7 @@ from typing import Any
 from tests.chaos import oracle, plan
 from tests.chaos.actors.acting import Refused, Stage, Unknown, act
 
-BACKLOG = 40  # tasks that wait or run, beyond which it is no use to publish more
+BACKLOG = 24  # tasks that wait or run, beyond which it is no use to publish more
 
 
 def publish(stage: Stage) -> None:
