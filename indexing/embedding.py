@@ -85,26 +85,25 @@ class _Embedding:
             return
         if isinstance(error, TransientError) and not self._lease.failures:
             raise error  # it may well pass: texts are suspected by the next attempt
-        self._halve(batch, error)
+        self._halve(batch)
         if len(self._faults) == known:
             self._size = max(len(batch) // 2, 1)  # no text was to blame: it was too much at once
 
-    def _halve(self, batch: Sequence[str], error: IndexingError) -> None:
+    def _halve(self, batch: Sequence[str]) -> None:
         """Embed the halves of a batch that failed, down to a text that fails alone."""
         if len(batch) == 1:
-            self._suspect(batch[0], error)
+            self._suspect(batch[0])
             return
         middle = len(batch) // 2
         for half in (batch[:middle], batch[middle:]):
-            if not self._has_enough() and (failure := self._failure(half)) is not None:
-                self._halve(half, failure)
+            if not self._has_enough() and self._failure(half) is not None:
+                self._halve(half)
 
-    def _suspect(self, digest: str, error: IndexingError) -> None:
-        """A text failed alone. It is not to blame where any text fails, nor where it passes at the second try."""
+    def _suspect(self, digest: str) -> None:
+        """A text failed alone. It is to blame if it does so again, while our own text passes: not the provider as a whole."""
         self._ask([], with_canary=True)
-        again = self._failure([digest]) if isinstance(error, TransientError) else error
-        if again is not None:
-            self._faults.append((digest, again))
+        if (error := self._failure([digest])) is not None:
+            self._faults.append((digest, error))
 
     def _failure(self, batch: Sequence[str]) -> IndexingError | None:
         """Send a batch and keep its vectors; what went wrong, if that may be the doing of one of its texts."""

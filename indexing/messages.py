@@ -89,10 +89,9 @@ def places_words(places: dict[str, Any]) -> str:
     counted = {"count": places["count"], "places": named}
     if not places["complete"]:
         return gettext("Texts at fault: %(count)d or more. The first: %(places)s.") % counted
-    return (
-        ngettext("Text at fault: %(places)s.", "Texts at fault: %(count)d. The first: %(places)s.", counted["count"])
-        % counted
-    )
+    if places["count"] == 1:
+        return gettext("Text at fault: %(places)s.") % counted
+    return gettext("Texts at fault: %(count)d. The first: %(places)s.") % counted
 
 
 def _place_words(place: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def _private_storage(tmp_path: Path, settings: django_settings) -> None:
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+
+
+@pytest.fixture(autouse=True)
+def _no_canary_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process found out about a model in another test."""
+    from indexing import canary
+
+    monkeypatch.setattr(canary, "_watches", defaultdict(canary._Watch))
 
 
 @pytest.fixture(autouse=True)

@@ -118,6 +118,7 @@ class ProviderStub:
     faults         one for each request to come, in order; None for an honest answer
     before_answer  called with the texts before each answer, in the server's thread, after they were counted
     poison         the answer to every request that holds a text with this word
+    most           texts in a request, the canary counted, above which it is refused as too large
     swapped        another model answers under the same name
     batches        the texts of every request so far, refused ones included, without the canary
     canaries       how many of the requests carried it
@@ -131,6 +132,7 @@ class ProviderStub:
         self.faults: list[Fault | None] = []
         self.before_answer: Callable[[list[str]], None] | None = None
         self.poison: dict[str, Fault] = {}
+        self.most: int | None = None
         self.swapped = False
         self.batches: list[list[str]] = []
         self.canaries = 0
@@ -163,7 +165,7 @@ class ProviderStub:
         """Forget faults, hook and counts."""
         with self._lock:
             self.faults, self.before_answer, self.batches, self.headers = [], None, [], []
-            self.poison, self.swapped, self.canaries = {}, False, 0
+            self.poison, self.most, self.swapped, self.canaries = {}, None, False, 0
             self._planned.clear()
 
     def __enter__(self) -> Self:
@@ -188,6 +190,8 @@ class ProviderStub:
             queued = self.faults.pop(0) if self.faults else None
             poison = next((self.poison[word] for word in self.poison if any(word in text for text in texts)), None)
             fault = self._planned.pop(len(self.batches), queued) or poison
+        if self.most is not None and len(texts) > self.most:
+            fault = status(413)
         if self.before_answer is not None:
             self.before_answer(texts)
         reply = self._honest(texts, question["model"], weights="other weights" if self.swapped else question["model"])

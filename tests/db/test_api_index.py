@@ -60,7 +60,7 @@ def test_a_round_of_the_worker(cast: Cast, provider: ProviderStub) -> None:
     task = cast.world.publish(cast.world.upload()).ticket.task_id
     assert cast.index().json == {"result": "SUCCEEDED", "taskId": task}
     task = cast.world.publish(cast.world.upload("# Other\n\nSomething else.")).ticket.task_id
-    provider.faults.append(status(400))
+    provider.poison["Something else"] = status(400)
     assert cast.index().json == {"result": "FAILED", "taskId": task}
 
 
@@ -152,7 +152,7 @@ def test_cancel_and_retry(cast: Cast) -> None:
 
 def test_retry_of_a_dead_task_has_a_new_budget_and_old_attempts(cast: Cast, provider: ProviderStub) -> None:
     path = f"index-tasks/{cast.world.publish(cast.world.upload()).ticket.task_id}"
-    provider.faults.append(status(400))
+    provider.poison["200 yuan"] = status(400)
     cast.index()
     dead = cast.editor.get(path).json
     assert (dead["state"], dead["errorCode"], dead["attempts"]) == ("DEAD", "EMBEDDING_INPUT_REJECTED", 1)

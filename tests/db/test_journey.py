@@ -65,7 +65,7 @@ def test_the_operators_check_list(stub_world: World, provider: ProviderStub) -> 
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
     assert not any(operator_rows(f"{number}.") for number in numbers)
 
-    provider.faults += [status(400), status(429, {"Retry-After": "600"})]
+    provider.poison = {"dead": status(400), "waiting": status(429, {"Retry-After": "600"})}
     dead, waiting, done = published("dead"), published("waiting"), published("done")
     assert [run_worker() for _ in range(3)] == ["FAILED", "FAILED", "SUCCEEDED"]
     late = published("late")
