@@ -1,6 +1,6 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test lint format clean
+.PHONY: help demo stop test lint format chaos clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
@@ -26,6 +26,9 @@ lint: $(VENV)/development ## linters and checks alone
 
 format: $(VENV)/development ## format the code
 	@$(VENV)/bin/ruff check --fix -q . ; $(VENV)/bin/ruff format .
+
+chaos: $(VENV)/development .env ## break everything at once and look for mistakes (ARGS="--tasks 300 --kills 30 --seconds 120 --seed 1")
+	@$(PY) -m tests.chaos $(ARGS)
 
 clean: ## remove the environment and all data of the demo and the tests
 	@for folder in "$(CURDIR)/.data" "$(CURDIR)/.data/tests"; do \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import subprocess
 import tempfile
@@ -29,6 +30,8 @@ class Database:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        # At its exit this process would make the lock's file again, in a folder that is gone.
+        atexit.unregister(embedded_postgres._server(self.folder)._cleanup)
         embedded_postgres.stop(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 

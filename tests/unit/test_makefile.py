@@ -57,5 +57,6 @@ def test_help_names_the_targets() -> None:
         "test",
         "lint",
         "format",
+        "chaos",
         "clean",
     ]
