@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from indexing.errors import (
     EmbeddingAuth,
     EmbeddingInputRejected,
+    EmbeddingModelChanged,
     EmbeddingRateLimited,
     EmbeddingTimeout,
     EmbeddingUnavailable,
@@ -64,7 +65,7 @@ def after(health: Health, error: IndexingError | None, *, task_id: int | None, i
     if health.is_open:
         return health
     match error:
-        case EmbeddingAuth():
+        case EmbeddingAuth() | EmbeddingModelChanged():
             return _opened(health, error)
         case EmbeddingUnavailable():
             return _opened_if_often(replace(health, outages=health.outages + 1), error)
