@@ -70,6 +70,7 @@ class SearchIndex(Protocol):
 
     def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
         """Add `index_state`, `searchable_version`, `index_task_id`, `index_cancel_requested`, `index_error_code`,
+        `index_pause` (why it waits for something outside of it, in a sentence of the current language; else empty),
         `index_error_message`, `index_error_places`, `index_stage`, `index_progress_done`, `index_progress_total` and
         `staleness_seconds` (how long readers have been served something older than the requested version; null if they
         are not)."""

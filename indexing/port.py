@@ -14,7 +14,7 @@ from documents.errors import Conflict
 from documents.models import Document, Publication
 from documents.ports import IndexState, IndexTicket
 from documents.querysets import DocumentQuerySet
-from indexing import messages, queue
+from indexing import messages, pauses, queue
 from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
 from indexing.pipelines import described_pipeline, pipelines_to_fill
@@ -82,10 +82,16 @@ class PostgresSearchIndex:
             pipeline__tenants__role=PipelineRole.SERVING,
         )
         asked = Publication.objects.filter(document=OuterRef("pk"), version_number=OuterRef("requested_version"))
+        pause = pauses.current()
+        held = Q(
+            _task_state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
+            _task_pipeline__in=pause.pipelines if pause else [],
+        )
         served = Q(withdrawn_at=None, deleted_at=None, _pointer__gte=F("serve_from_version"))
         annotated = documents.annotate(
             _pointer=Subquery(pointer.values("version_number")[:1]),
             _task_state=Subquery(task.values("state")[:1]),
+            _task_pipeline=Subquery(task.values("pipeline")[:1]),
             index_task_id=Subquery(task.values("id")[:1]),
             index_cancel_requested=Subquery(task.values("cancel_requested")[:1]),
             index_error_code=Subquery(task.values("error_code")[:1]),
@@ -97,6 +103,7 @@ class PostgresSearchIndex:
             _asked_at=Subquery(asked.order_by("requested_at").values("requested_at")[:1]),
         )
         annotated = annotated.annotate(
+            index_pause=Case(When(held, then=Value(pause.sentence)), default=Value("")) if pause else Value(""),
             searchable_version=Case(When(served, then=F("_pointer")), default=None),
             index_state=Case(
                 When(deleted_at__isnull=False, then=Value(IndexState.DELETED)),

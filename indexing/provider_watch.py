@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from indexing import canary, provider_gate
 from indexing.pipelines import pipelines_of_endpoint
-from indexing.provider_gate import Standing
 from indexing.providers import embedder_for, endpoint_provider
 
 CALM = 1.0  # seconds for which a provider that works is not asked about again

@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from documents.errors import InvalidInput, NotFound
 from documents.querysets import User, tenants_where
+from indexing import provider_gate
 from indexing.cache import literal
 from indexing.citations import permalink, snippet
 from indexing.errors import IndexingError
@@ -112,10 +114,11 @@ def _clean_query(query: str) -> str:
 
 
 def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notice]]:
-    """The query's vector, or None with a notice if the model cannot be reached: words alone still find something."""
+    """The query's vector, or None with a notice if the model cannot be reached or rests: words alone still find something."""
     try:
         embedder = embedder_for(pipeline.config, timeout=settings.KB_SEARCH_EMBEDDING_TIMEOUT)
-        return literal(embedder.embed_query(text)), []
+        vector = provider_gate.send_now(partial(embedder.embed_query, text), provider=embedder.provider)
+        return literal(vector), []
     except IndexingError as error:
         logger.warning("search goes on without vectors: %s", error.code)
         sentence = _("Results are found by their words only: the embedding model cannot be reached.")

@@ -55,6 +55,7 @@ class Standing:
     summary: str  # what readers see now, in one sentence
     error: str  # what went wrong and what to do, in one sentence; empty if nothing did
     progress: str  # what the indexing does now; empty if it does nothing
+    paused: bool  # `error` says for what it waits; trying again does not help
     needs_new_file: bool  # trying again cannot help
     begun: bool  # a worker is at it
     done: int
@@ -71,7 +72,9 @@ class Standing:
         error = index.describe_error(
             code=code, message=document.index_error_message, places=document.index_error_places
         )
-        if indexing and error:
+        if indexing and document.index_pause:
+            error = document.index_pause
+        elif indexing and error:
             error = gettext("The last try failed and is repeated by itself. %(error)s") % {"error": error}
         progress = index.describe_progress(stage=document.index_stage, done=done, total=total)
         if look == CANCELLING:
@@ -85,6 +88,7 @@ class Standing:
             summary=_summary(document, state),
             error=error if indexing or failed else "",
             progress=progress if indexing else "",
+            paused=indexing and bool(document.index_pause),
             needs_new_file=failed and index.needs_new_file(code=code),
             begun=bool(document.index_stage),
             done=done,
@@ -138,7 +142,7 @@ class Standing:
     @property
     def can_retry(self) -> bool:
         """After a failure that another try can mend, or to go on before the next try is due."""
-        waits = self.is_indexing and bool(self.error) and not self.begun
+        waits = self.is_indexing and bool(self.error) and not self.begun and not self.paused
         return waits or (self.state is IndexState.FAILED and not self.needs_new_file)
 
     def to_json(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from documents.admin.history import entry_of
 from documents.errors import DocumentsError, NotFound
 from documents.models import AuditEvent
+from indexing import pauses
 from indexing.admin.badges import is_being_cancelled, task_badge
 from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
 from indexing.models import IndexTask, TaskEvent
@@ -37,6 +38,7 @@ class Event:
 
 def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> HttpResponseBase:
     ended = task.state in (TaskState.SUCCEEDED, TaskState.CANCELLED)
+    pause = pauses.current() if task.state in (TaskState.PENDING, TaskState.RETRY_WAIT) else None
     context = {
         **context,
         "title": _("Index task %(number)d") % {"number": task.pk},
@@ -48,6 +50,7 @@ def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> Http
         "progress": progress_words(task.stage, task.progress_done, task.progress_total),
         "running": task.state == TaskState.RUNNING,
         "sentence": error_sentence(task.error_code, task.error_message, task.error_places),
+        "pause": pause.sentence if pause and task.pipeline_id in pause.pipelines else "",
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,
         "events": _events(task),

@@ -19,7 +19,7 @@ PRODUCT = ("documents", "indexing", "kbsite")
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     ("engine", "worker search provider_watch attempt embedding heartbeat tasks passages"),
-    ("stores", "sink queue cache canary provider_gate port"),
+    ("stores", "sink queue cache canary provider_gate pauses port"),
     ("foundation", "models provider_models statements providers pipelines messages groups retrying"),
     (
         "pure",

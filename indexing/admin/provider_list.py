@@ -1,0 +1,198 @@
+"""The list of embedding providers and the page of each: what all workers know of it, and one action, to try again now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as noop
+
+from documents.admin.permissions import OverseersOnly
+from documents.errors import DocumentsError
+from documents.querysets import OVERSEEING_ROLES, tenants_where
+from indexing import pauses, provider_gate
+from indexing.messages import error_sentence
+from indexing.models import IndexTask
+from indexing.pipelines import pipelines_of_endpoint
+from indexing.provider_gate import Standing
+from indexing.provider_models import EmbeddingProvider, ProviderEvent
+from indexing.providers import endpoint_provider
+from indexing.states import TaskState
+
+EVENTS = 100  # newest events shown
+
+if TYPE_CHECKING:
+    ProviderModelAdmin = admin.ModelAdmin[EmbeddingProvider]
+else:
+    ProviderModelAdmin = admin.ModelAdmin
+
+NOTHING = format_html('<span class="kb-nothing">{}</span>', "–")  # left out where cells stand below each other
+
+# A colour of the badges, a sign, a word.
+WORKING, COOLING, OUT, UNUSED = (
+    ("searchable", "✓", noop("Working")),
+    ("indexing", "…", noop("Asked for a pause")),
+    ("failed", "!", noop("Out of order")),
+    ("unpublished", "○", noop("Not in use")),
+)
+KINDS = {
+    "opened": noop("Nothing is sent to it any more"),
+    "closed": noop("It answers again"),
+    "asked": noop("Somebody asked to try again"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    at: datetime
+    words: str
+    sentence: str
+    actor: str
+
+
+@admin.register(EmbeddingProvider)
+class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
+    list_display = ["name", "badge", "reason", "next_try", "waiting", "last_success", "try_now_button"]
+    ordering = ["name"]
+    actions = None
+    show_full_result_count = False
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("", wrap(self.changelist_view), name="indexing_embeddingprovider_changelist"),
+            path("<path:provider>/change/", wrap(self.page), name="indexing_embeddingprovider_change"),
+            path("<path:provider>/try/", wrap(self.try_now), name="indexing_embeddingprovider_try"),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[EmbeddingProvider]:
+        """With what depends on who looks: the waiting tasks of their tenants, and whether they may try."""
+        used = endpoint_provider()
+        seen = IndexTask.objects.filter(
+            tenant__in=tenants_where(request.user, OVERSEEING_ROLES),
+            state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
+            pipeline__in=[pipeline.pk for pipeline in pipelines_of_endpoint()],
+        )
+        return EmbeddingProvider.objects.annotate(
+            is_used=Case(When(name=used or "", then=Value(True)), default=Value(False)),
+            tasks=Case(
+                When(name=used or "", then=Value(seen.count() if used else 0)),
+                default=None,
+                output_field=IntegerField(),
+            ),
+            may_try=Value(pauses.may_try(request.user)),
+        )
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": _("Embedding providers"), **(extra_context or {})})
+
+    @admin.display(description=_("state"))
+    def badge(self, provider: Any) -> str:
+        colour, sign, word = _look(provider, provider_gate.standing(provider.name))
+        return format_html(
+            '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
+            colour,
+            sign,
+            gettext(word),
+        )
+
+    @admin.display(description=_("reason"))
+    def reason(self, provider: Any) -> str:
+        return _reason(provider_gate.standing(provider.name)) or NOTHING
+
+    @admin.display(description=_("next try"))
+    def next_try(self, provider: Any) -> str:
+        return _clock(_next_try(provider)) or NOTHING
+
+    @admin.display(description=_("tasks waiting"))
+    def waiting(self, provider: Any) -> str:
+        return NOTHING if provider.tasks is None else str(provider.tasks)
+
+    @admin.display(description=_("last success"))
+    def last_success(self, provider: Any) -> str:
+        return _clock(provider.last_success_at) or NOTHING
+
+    @admin.display(description="")
+    def try_now_button(self, provider: Any) -> str:
+        """Sends the list's own form, which holds the token against forged requests, to another address."""
+        if not _can_try(provider):
+            return NOTHING
+        return format_html(
+            '<button type="submit" class="button" formaction="{}">{}</button>',
+            reverse("admin:indexing_embeddingprovider_try", args=[provider.name]),
+            gettext("Try again now"),
+        )
+
+    def page(self, request: HttpRequest, provider: str) -> HttpResponseBase:
+        found: Any = self.get_queryset(request).filter(pk=provider).first()
+        if found is None or not self.has_view_permission(request):
+            raise Http404
+        context = {
+            **self.admin_site.each_context(request),
+            "title": found.name,
+            "provider": found,
+            "badge": self.badge(found),
+            "reason": _reason(provider_gate.standing(found.name)),
+            "next_try": _next_try(found),
+            "can_try": _can_try(found),
+            "events": [_event(event) for event in ProviderEvent.objects.filter(provider=found.name)[:EVENTS]],
+        }
+        return TemplateResponse(request, "admin/indexing/embeddingprovider/page.html", context)
+
+    def try_now(self, request: HttpRequest, provider: str) -> HttpResponseBase:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            pauses.try_now(actor=request.user, provider=provider)
+        except DocumentsError as error:
+            messages.error(request, error.message)
+        else:
+            messages.success(request, gettext("A worker tries the embedding provider again now."))
+        return redirect("admin:indexing_embeddingprovider_changelist")
+
+
+def _look(provider: Any, found: Standing) -> tuple[str, str, str]:
+    if not provider.is_used:
+        return UNUSED
+    if found.open_for is not None:
+        return OUT
+    return COOLING if found.cooldown > 0 else WORKING
+
+
+def _reason(found: Standing) -> str:
+    """What went wrong and what follows, with what the provider said."""
+    if found.open_for is None and found.cooldown <= 0:
+        return ""
+    return f"{pauses.sentence_of(found)} {found.detail}".strip()
+
+
+def _next_try(provider: EmbeddingProvider) -> datetime | None:
+    """When the next request may go; it is a probe if the provider is out of order."""
+    return provider.probe_until or provider.open_until or provider.cooldown_until
+
+
+def _can_try(provider: Any) -> bool:
+    found = provider_gate.standing(provider.name)
+    return bool(provider.may_try and provider.is_used and (found.open_for is not None or found.cooldown > 0))
+
+
+def _event(event: ProviderEvent) -> Event:
+    words = gettext(KINDS[event.kind])
+    sentence = f"{error_sentence(event.code)} {event.detail}".strip()
+    return Event(event.at, words, sentence, event.actor_name)
+
+
+def _clock(at: datetime | None) -> str:
+    return date_format(localtime(at), "Y-m-d H:i:s") if at else ""
