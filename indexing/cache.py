@@ -33,7 +33,7 @@ def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, me
     """Keep what the bytes of the lease's version were parsed to. Raises `LeaseLost`."""
     packed = zlib.compress(json.dumps(parsed.to_json(), ensure_ascii=False).encode(), level=3)
     with transaction.atomic():
-        queue.fence(lease)
+        queue.fence(lease, action="keep_parsed")
         row(
             "sink",
             "cache_parse",
@@ -48,7 +48,7 @@ def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, me
 def find_vectors(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:
     """Vectors known for these text digests, as pgvector literals; the document is noted for those. Raises `LeaseLost`."""
     with transaction.atomic():
-        queue.fence(lease)
+        queue.fence(lease, action="find_vectors")
         found = rows("sink", "cached_vectors", tenant=lease.tenant_id, fingerprint=fingerprint, digests=list(digests))
         _note(lease, [item["text_digest"] for item in found])
     return {item["text_digest"]: item["embedding"] for item in found}
@@ -58,7 +58,7 @@ def keep_vectors(lease: Lease, *, fingerprint: str, vectors: dict[str, str]) -> 
     """Keep one embedded batch, committed at once: a crash later costs nothing of it. Raises `LeaseLost`."""
     digests = sorted(vectors)
     with transaction.atomic():
-        queue.fence(lease)
+        queue.fence(lease, action="keep_vectors")
         _note(lease, digests)
         rows(
             "sink",

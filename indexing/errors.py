@@ -225,3 +225,8 @@ class PipelineRetired(CancelledError):
 
 class LeaseLost(Exception):
     """The lease is over or belongs to another attempt: stop, write nothing, record no failure."""
+
+    def __init__(self, action: str) -> None:
+        """`action`: the write that was refused, for the record."""
+        self.action = action
+        super().__init__(f"{action} was refused: the lease is over")

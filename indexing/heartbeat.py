@@ -45,7 +45,7 @@ class Heartbeat:
     def ensure_alive(self) -> None:
         """Raise `LeaseLost` if the database said so, or if by the local clock the lease must be over."""
         if self._lost.is_set() or self._clock.is_over:
-            raise LeaseLost
+            raise LeaseLost("renew")
 
     def _run(self) -> None:
         try:
@@ -71,4 +71,5 @@ class Heartbeat:
         if outcome == "renewed":
             self._clock.renewed(sent_at=sent_at)
         elif outcome == "lost":
+            queue.record_refusal(self._lease, action="renew")
             self._lost.set()

@@ -4,12 +4,13 @@ the lease is over. Each function runs in the caller's transaction, or commits at
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from indexing import errors
 from indexing.backoff import Verdict
@@ -17,6 +18,8 @@ from indexing.lease import Lease
 from indexing.statements import row, rows
 from indexing.states import Pool, Stage, TaskState, TaskType
 from indexing.turns import EVERYWHERE, Place, Turns
+
+logger = logging.getLogger(__name__)
 
 CHANNEL = "index_task"
 
@@ -153,36 +156,38 @@ def renew(lease: Lease, *, lease_seconds: float) -> str:
     return outcome
 
 
-def fence(lease: Lease) -> None:
-    """Make this transaction the holder of the lease. Raises `LeaseLost`; the caller rolls back."""
+def fence(lease: Lease, *, action: str = "write") -> None:
+    """Make this transaction the holder of the lease, for `action`. Raises `LeaseLost`; the caller rolls back."""
     if row("queue", "fence", **lease.token) is None:
-        raise errors.LeaseLost
+        raise errors.LeaseLost(action)
 
 
 def succeed(lease: Lease, *, chunks: int) -> None:
     """Mark the task done, in the transaction that fenced it. Raises `LeaseLost`; the caller rolls back."""
     if row("queue", "succeed", task=lease.task_id, attempts=lease.attempts, count=chunks) is None:
-        raise errors.LeaseLost
+        raise errors.LeaseLost("finish")
 
 
 def report(lease: Lease, *, stage: Stage, done: int = 0, total: int = 0) -> None:
-    """Say where the work is. Raises `LeaseLost`, or a `CancelledError` if nobody wants it any more: text of a document that
-    was deleted meanwhile is not sent to a provider."""
+    """Say where the work is. Raises `LeaseLost`, or a `CancelledError` or `AccessRevoked` if nobody wants it any more: text of
+    a document that was deleted meanwhile, or that nobody may read, is not sent to a provider."""
     found = row("queue", "report", **lease.token, stage=stage, done=done, total=total)
     if found is None:
-        raise errors.LeaseLost
+        raise errors.LeaseLost("report")
     if found["deleted"]:
         raise errors.DocumentDeleted
     if found["withdrawn"]:
         raise errors.DocumentWithdrawn
     if found["cancel_requested"]:
         raise errors.CancelledByUser
+    if found["revoked"]:
+        raise errors.AccessRevoked
 
 
 def release(lease: Lease) -> None:
     """Give the lease back, uncharged. Raises `LeaseLost`."""
     if row("queue", "release", **lease.token) is None:
-        raise errors.LeaseLost
+        raise errors.LeaseLost("release")
     wake_workers()
 
 
@@ -200,7 +205,7 @@ def fail(lease: Lease, *, error: errors.IndexingError, verdict: Verdict) -> None
         places=json.dumps(error.places, ensure_ascii=False) if error.places else None,
     )
     if ended is None:
-        raise errors.LeaseLost
+        raise errors.LeaseLost("fail")
 
 
 def outcome(lease: Lease) -> TaskState | None:
@@ -236,8 +241,15 @@ def unattended_pools(*, pools: Sequence[str], seconds: float) -> dict[str, int]:
 
 
 def record_refusal(lease: Lease, *, action: str) -> None:
-    """Remember a late write that the fence refused, in a transaction of its own."""
-    row("queue", "record_refusal", **lease.token, action=action)
+    """Remember a late write that was refused, with the reason that the row gives now, once for an attempt and action.
+
+    In a transaction of its own. Without a database only the log is told: the attempt is over either way.
+    """
+    try:
+        row("queue", "record_refusal", **lease.token, action=action)
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("task %s: %s was refused, and not noted: %s", lease.task_id, action, str(error).strip())
+        connection.close()
 
 
 def seconds_until_due(*, pool: str, paused: Sequence[int] = ()) -> float | None:

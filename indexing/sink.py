@@ -84,7 +84,7 @@ def refuse_unwanted(found: dict[str, Any], *, version_number: int) -> None:
 def already_staged(lease: Lease, manifest: Manifest) -> set[uuid.UUID]:
     """Ids of the manifest's chunks that are stored; rows of other contents are removed, under the fence."""
     with transaction.atomic():
-        queue.fence(lease)
+        queue.fence(lease, action="stage")
         rows("sink", "discard_strangers", **lease.chunk_set, keep=[item.id for item in manifest.chunks])
         return {item["chunk_id"] for item in rows("sink", "staged", **lease.chunk_set)}
 
@@ -106,7 +106,7 @@ def stage(lease: Lease, chunks: Sequence[StagedChunk], *, vectors: dict[str, str
         for item in chunks
     ]
     with transaction.atomic():
-        queue.fence(lease)
+        queue.fence(lease, action="stage")
         rows(
             "sink",
             "stage",
@@ -138,7 +138,7 @@ def end(
     Raises `LeaseLost`.
     """
     with transaction.atomic():
-        wishes = _hold(lease)
+        wishes = _hold(lease, action="fail")
         try:
             refuse_unwanted(wishes, version_number=lease.version_number)
         except errors.CancelledError as reason:
@@ -169,7 +169,7 @@ def finish(lease: Lease, manifest: Manifest) -> None:
     any more (a newer version stands, too), `AccessRevoked` or `VerificationFailed`; nothing has changed then.
     """
     with transaction.atomic():
-        wishes = _hold(lease)
+        wishes = _hold(lease, action="finish")
         refuse_unwanted(wishes, version_number=lease.version_number)
         if wishes["readers_requested"] and not wishes["has_readers"]:
             raise errors.AccessRevoked
@@ -183,14 +183,14 @@ def finish(lease: Lease, manifest: Manifest) -> None:
         queue.succeed(lease, chunks=count)
 
 
-def _hold(lease: Lease) -> dict[str, Any]:
+def _hold(lease: Lease, *, action: str) -> dict[str, Any]:
     """Lock tenant, document and task in this order, under the fence, and read what people want of the task now.
 
     Raises `LeaseLost`.
     """
     hold_tenant(lease.tenant_id)
     document = row("sink", "lock_document", document=lease.document_id, tenant=lease.tenant_id)
-    queue.fence(lease)
+    queue.fence(lease, action=action)
     wanted = row("sink", "still_wanted", **lease.chunk_set, task=lease.task_id)
     assert document is not None, "a deleted document leaves its row"
     assert wanted is not None, "the fence holds the row"

@@ -142,8 +142,9 @@ class Worker:
             return False
         try:
             queue.release(lease)
-        except LeaseLost:
+        except LeaseLost as lost:
             logger.info("task %s had ended already", lease.task_id)
+            queue.record_refusal(lease, action=lost.action)
             return False
         logger.info("task %s: given back", lease.task_id)
         return True
@@ -174,12 +175,12 @@ class Worker:
                     releasing(lambda: queue.release(lease))
                     logger.info("task %s: given back", lease.task_id)
                     return Result.LOST_LEASE
-        except LeaseLost:
+        except LeaseLost as lost:
             if (working.was_cut or releasing.was_cut) and (outcome := queue.outcome(lease)) is not None:
                 logger.info("task %s: attempt %s had ended as %s", lease.task_id, lease.attempts, outcome)
                 return RESULTS.get(outcome, Result.FAILED)
             logger.warning("task %s: attempt %s lost its lease and wrote nothing", lease.task_id, lease.attempts)
-            queue.record_refusal(lease, action=f"attempt {lease.attempts} of {lease.worker}")
+            queue.record_refusal(lease, action=lost.action)
             return Result.LOST_LEASE
 
     def _attempt(self, lease: Lease, attempt: Attempt) -> Result | None:

@@ -194,7 +194,10 @@ UPDATE index_task t
    AND held.lease_until > clock_timestamp()
 RETURNING t.cancel_requested,
           EXISTS (SELECT 1 FROM document d WHERE d.id = t.document_id AND d.deleted_at IS NOT NULL) AS deleted,
-          EXISTS (SELECT 1 FROM document d WHERE d.id = t.document_id AND d.withdrawn_at IS NOT NULL) AS withdrawn;
+          EXISTS (SELECT 1 FROM document d WHERE d.id = t.document_id AND d.withdrawn_at IS NOT NULL) AS withdrawn,
+          t.readers_requested AND NOT EXISTS (
+              SELECT 1 FROM read_rule r WHERE r.document_id = t.document_id AND r.version_number = t.version_number)
+              AS revoked;
 
 -- name: release
 -- Give a lease back uncharged (the worker is told to stop). No row: the lease is lost.
@@ -251,10 +254,20 @@ SELECT count(*) AS count FROM task_event
                 AND (from_state IS NULL OR from_state IN ('DEAD', 'CANCELLED')));
 
 -- name: record_refusal
--- Remember that a late write was refused, with its token; the task's own transaction was rolled back.
--- No row: the task does not exist.
-INSERT INTO task_event (task_id, tenant_id, kind, attempts, worker, code, detail)
-SELECT id, tenant_id, 'refused', %(attempts)s, %(worker)s, 'LEASE_LOST', %(action)s FROM index_task WHERE id = %(task)s
+-- Remember that a late write was refused, with its token and what the row says now; the write itself was rolled back.
+-- `detail` is the attempt that took over, or the state that the task is in. No row: it is on record, or there is no such task.
+INSERT INTO task_event (task_id, tenant_id, kind, attempts, worker, action, code, detail)
+SELECT t.id, t.tenant_id, 'refused', %(attempts)s, %(worker)s, %(action)s::text,
+       CASE WHEN d.deleted_at IS NOT NULL THEN 'DOCUMENT_DELETED'
+            WHEN t.attempts > %(attempts)s THEN 'TAKEN_OVER'
+            WHEN t.state = 'CANCELLED' THEN 'CANCELLED'
+            WHEN t.state <> 'RUNNING' THEN 'ENDED'
+            ELSE 'LEASE_EXPIRED' END,
+       CASE WHEN t.attempts > %(attempts)s THEN t.attempts::text ELSE t.state END
+  FROM index_task t JOIN document d ON d.id = t.document_id
+ WHERE t.id = %(task)s
+   AND NOT EXISTS (SELECT 1 FROM task_event e
+                    WHERE e.task_id = t.id AND e.kind = 'refused' AND e.attempts = %(attempts)s AND e.action = %(action)s::text)
 RETURNING id;
 
 -- name: next_due

@@ -14,6 +14,7 @@ from indexing.models import Chunk, EmbeddedText, EmbeddingCache, ParseCache
 from indexing.worker import Result
 from tests.concurrency.leases import SECTIONS, expire, long_text, run_worker, task_of
 from tests.concurrency.test_stage_then_switch import searchable, while_embedding
+from tests.db.refusals import taken_away
 from tests.factories import World
 from tests.provider_stub import ProviderStub, status
 
@@ -70,7 +71,12 @@ def test_without_the_fence_the_text_comes_back(
 ) -> None:
     """The race that the two tests above are about is there."""
     document = published(stub_world)
-    with monkeypatch.context() as patch:
+    guards = (
+        "parse_cache.parse_cache_guard",
+        "embedding_cache.embedding_cache_guard",
+        "embedded_text.embedded_text_guard",
+    )
+    with monkeypatch.context() as patch, taken_away(*guards):
         patch.setattr("indexing.queue.fence", lambda *_, **__: None)
         while_embedding(stub_world, provider, cut_off_and_purged(stub_world, document))
     assert EmbeddingCache.objects.exists()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db.models.functions import Now
 
 from documents import publishing, uploading
 from documents.models import Document
 from documents.readers import Reader
 from indexing import queue, sink, tasks
+from indexing.models import IndexTask, TaskEvent
 from indexing.search import search
-from tests.concurrency.leases import found_texts, long_text, make_due, run_worker, task_of
+from indexing.worker import Result
+from tests.concurrency.leases import claim, expire, found_texts, long_text, make_due, run_worker, task_of
 from tests.concurrency.test_stage_then_switch import publish_next, searchable, while_embedding
 from tests.factories import EVERYONE, World
 from tests.provider_stub import ProviderStub, status
@@ -150,15 +153,87 @@ def test_a_notice_does_not_tell_whether_withdrawn_text_matches(stub_world: World
     assert notices(stub_world, "zanzibar") == notices(stub_world, "nothere") == []
 
 
+def stop(how: str, world: World, document: Document) -> None:
+    """What people do about a document whose indexing runs."""
+    command = {"actor": world.editor, "document_id": document.pk, "revision": None}
+    if how == "delete":
+        publishing.delete_document(**command)
+    elif how == "withdraw":
+        publishing.withdraw_document(**command)
+    elif how == "take all readers off":
+        publishing.set_readers(**command, readers=[])
+    else:
+        tasks.cancel_task(actor=world.editor, task_id=task_of(document.pk, 1).pk)
+
+
 @pytest.mark.parametrize(
-    ("act", "code"),
-    [(publishing.delete_document, "DOCUMENT_DELETED"), (publishing.withdraw_document, "DOCUMENT_WITHDRAWN")],
+    ("how", "state", "code"),
+    [
+        ("delete", "CANCELLED", "DOCUMENT_DELETED"),
+        ("withdraw", "CANCELLED", "DOCUMENT_WITHDRAWN"),
+        ("take all readers off", "DEAD", "ACCESS_REVOKED"),
+        ("cancel", "CANCELLED", "CANCELLED_BY_USER"),
+    ],
 )
 def test_text_nobody_wants_any_more_is_not_sent_on(
-    stub_world: World, provider: ProviderStub, act: Callable[..., object], code: str
+    stub_world: World, provider: ProviderStub, how: str, state: str, code: str
 ) -> None:
+    """The batch that is on its way is the last one."""
     document = stub_world.upload(long_text("old"))
     stub_world.publish(document)
-    while_embedding(stub_world, provider, lambda: act(actor=stub_world.editor, document_id=document.pk, revision=None))
+    while_embedding(stub_world, provider, lambda: stop(how, stub_world, document))
     assert len(provider.batches) == 1
-    assert task_of(document.pk, 1).error_code == code
+    task = task_of(document.pk, 1)
+    assert (task.state, task.error_code) == (state, code)
+
+
+def test_withdrawn_and_published_again_during_one_batch_goes_on(stub_world: World, provider: ProviderStub) -> None:
+    document = stub_world.upload(long_text("old"))
+    stub_world.publish(document)
+
+    def change_of_mind() -> None:
+        stop("withdraw", stub_world, document)
+        stub_world.publish(document)
+
+    while_embedding(stub_world, provider, change_of_mind)
+    task = task_of(document.pk, 1)
+    assert (task.state, task.attempts) == ("SUCCEEDED", 1)
+
+
+def test_superseded_with_everything_staged_shows_only_the_newer(
+    stub_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 1 is about to be switched on when version 2 is published and overtakes it."""
+    document = stub_world.upload(long_text("old"))
+    stub_world.publish(document)
+
+    def overtake(*_: object) -> None:
+        monkeypatch.undo()
+        with Session() as somebody:
+            somebody.run(lambda: publish_next(stub_world, document, "fresh"))
+            assert somebody.run(lambda: run_worker("fast")) == "SUCCEEDED"
+
+    monkeypatch.setattr("indexing.attempt.verify_places", overtake)  # the last step before the finish
+    assert run_worker("slow") == "FAILED"
+    assert (task_of(document.pk, 1).state, task_of(document.pk, 1).error_code) == ("CANCELLED", "SUPERSEDED")
+    assert all(text.startswith("v2") for text in found_texts(stub_world, "old"))
+
+
+def test_a_dead_task_that_is_retried_is_not_the_old_workers(stub_world: World, provider: ProviderStub) -> None:
+    """A worker sleeps through the end of its task, a person's retry and the next attempt; then it wakes up."""
+    document = stub_world.upload(long_text("old"))
+    task_id = stub_world.publish(document).ticket.task_id
+
+    def bury_and_retry() -> None:
+        expire(task_id)
+        IndexTask.objects.filter(pk=task_id).update(
+            state="DEAD", lease_owner=None, lease_until=None, finished_at=Now(), error_code="LEASE_ATTEMPTS_EXHAUSTED"
+        )
+        tasks.retry_task(actor=stub_world.editor, task_id=task_id)
+        claim("second")
+
+    assert while_embedding(stub_world, provider, bury_and_retry).result is Result.LOST_LEASE
+    task = task_of(document.pk, 1)
+    assert (task.state, task.attempts, task.lease_owner) == ("RUNNING", 2, "second")
+    refused = TaskEvent.objects.get(task_id=task_id, kind="refused")
+    assert (refused.attempts, refused.action, refused.code, refused.detail) == (1, "keep_vectors", "TAKEN_OVER", "2")

@@ -5,13 +5,10 @@ Each attempt is refused, and passes once the one guard that it names is taken aw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
-from tests.db.refusals import DENIED, FENCE, sqlstate
+from tests.db.refusals import DENIED, FENCE, sqlstate, taken_away
 from tests.db.scene import tampering_scene
 from tests.factories import World
 
@@ -179,18 +176,6 @@ UNGRANTED = [
     ("UPDATE chunk_vector SET version_number = 9", "KB021"),
     ("UPDATE pipeline SET name = 'x'", "KB003"),
 ]
-
-
-@contextmanager
-def taken_away(guard: str) -> Iterator[None]:
-    table, _, trigger = guard.partition(".")
-    with connections["owner"].cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
-    try:
-        yield
-    finally:
-        with connections["owner"].cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")
 
 
 @pytest.mark.parametrize(("statement", "guard", "code"), TRIGGERED)
