@@ -73,15 +73,27 @@ def publish_version(
 
 
 @transaction.atomic
-def set_readers(*, actor: User, document_id: uuid.UUID, revision: int | None, readers: Sequence[Reader]) -> Document:
-    """Replace the readers of the version requested last.
+def set_readers(
+    *,
+    actor: User,
+    document_id: uuid.UUID,
+    revision: int | None,
+    readers: Sequence[Reader],
+    version_number: int | None = None,
+) -> Document:
+    """Replace the readers of the version requested last, which is `version_number` if that is given.
 
-    Whoever is taken off finds nothing from the next query on. Raises what `lock_for_change` raises, `NothingPublished`
-    and `UnknownReader`.
+    Whoever is taken off finds nothing from the next query on. Raises what `lock_for_change` raises, `NothingPublished`,
+    `UnknownReader`, and `Conflict` for another version's number.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
     if document.requested_version is None:
         raise NothingPublished
+    if version_number not in (None, document.requested_version):
+        sentence = _(
+            "Version %(number)s was asked for since, and only its readers can be changed; nothing was changed."
+        )
+        raise Conflict(sentence % {"number": document.requested_version}, requestedVersion=document.requested_version)
     version = _version(document, document.requested_version)
     rules = resolve(tenant_id=document.tenant_id, readers=readers)
     replace_rules(version=version, rules=rules)

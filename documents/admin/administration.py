@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
@@ -133,7 +134,8 @@ class ApiKeyAdmin(SuperusersOnly, ApiKeyModelAdmin):
     @admin.action(description=_("Revoke the selected keys"))
     def revoke_keys(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponseBase | None:
         valid = list(queryset.filter(revoked_at=None))
-        for key in valid:
-            keys.revoke(key)
+        with transaction.atomic():  # all or none: what is said of a failure must be true
+            for key in valid:
+                keys.revoke(key)
         messages.success(request, gettext("Keys revoked: %(count)d.") % {"count": len(valid)})
         return None

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 from rest_framework import serializers
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from documents.api.parsing import StrictJSONParser, refuse_oversized
 
+HEARD_ELSEWHERE = {"csrfmiddlewaretoken", "format"}  # in a form or query: by the session's check, by `JsonOnly`
+
+
+class JsonOnly(DefaultContentNegotiation):
+    """`?format=json` is what there is; another one is told so, instead of “not found”."""
+
+    def filter_renderers(self, renderers: Iterable[BaseRenderer], format: str) -> list[BaseRenderer]:
+        found = [renderer for renderer in renderers if renderer.format == format]
+        if not found:
+            raise NotAcceptable(_("Answers are JSON: leave `format` out, or send format=json."))
+        return found
+
 
 class ApiView(APIView):
     parser_classes = [StrictJSONParser]
+    content_negotiation_class = JsonOnly
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         # Before the session's CSRF check, which reads the whole form.
@@ -33,7 +50,8 @@ class RequestSerializer(serializers.Serializer[Any]):
     """What a caller sends. A field that is not known is refused: a misspelt one must not be taken for one left out."""
 
     def to_internal_value(self, data: Any) -> Any:
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
+        known = set(self.fields) | (HEARD_ELSEWHERE if isinstance(data, QueryDict) else set())
+        unknown = sorted(set(data) - known) if isinstance(data, Mapping) else []
         if unknown:
             raise serializers.ValidationError(
                 {name: _("There is no such field; nothing was changed.") for name in unknown}

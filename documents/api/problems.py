@@ -17,7 +17,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from documents import errors
-from documents.outages import is_outage
+from documents.outages import changed_nothing, is_outage, is_unstorable
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,12 @@ STATUS: tuple[tuple[type[errors.DocumentsError], int], ...] = (  # the first tha
 )
 UNEXPECTED = _("Something went wrong here; the request was not carried out. It has been logged.")
 UNREACHABLE = _("The database cannot be reached or is busy; nothing was changed. Repeat the request in a moment.")
+UNCERTAIN = _(
+    "The connection to the database was lost, and whether the request was carried out is not known. Look before you repeat it; "
+    "with the same Idempotency-Key you may repeat it at once."
+)
+UNSTORABLE = _("The request contains a character or a number that cannot be stored; nothing was changed.")
+RETRY_AFTER = "5"  # seconds
 
 
 def problem(status: int, *, code: str, detail: str | Promise, **facts: Any) -> dict[str, Any]:
@@ -68,8 +74,11 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
         body = problem(400, code="invalid", detail=_sentence(errors.InvalidInput))
     elif is_outage(error):
         logger.error("%s %s: no database", *_asked(context), exc_info=error)
-        body = problem(503, code="unavailable", detail=UNREACHABLE)
-        headers["Retry-After"] = "5"
+        body = _outage(getattr(context.get("request"), "method", None), error)
+        headers["Retry-After"] = RETRY_AFTER
+    elif is_unstorable(error):
+        logger.warning("%s %s: a value that cannot be stored", *_asked(context), exc_info=error)
+        body = problem(400, code="invalid", detail=UNSTORABLE)
     else:
         logger.error("%s %s: defect", *_asked(context), exc_info=error)
         body = problem(500, code="internal_error", detail=UNEXPECTED)
@@ -84,16 +93,31 @@ def no_such_address(request: HttpRequest) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler400 of the project: a problem under the API's root, Django's page elsewhere."""
-    if not request.path.startswith(API_ROOT):
+    if not is_api(request):
         return defaults.bad_request(request, exception)
     return _plain(problem(400, code="invalid", detail=_sentence(errors.InvalidInput)))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500, likewise: for what fails outside the views, such as a middleware."""
-    if not request.path.startswith(API_ROOT):
-        return defaults.server_error(request)
+    """For what fails outside the API's views, such as a middleware."""
     return _plain(problem(500, code="internal_error", detail=UNEXPECTED))
+
+
+def unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
+    """For an outage outside the API's views."""
+    response = _plain(_outage(request.method, error))
+    response["Retry-After"] = RETRY_AFTER
+    return response
+
+
+def is_api(request: HttpRequest) -> bool:
+    return request.path.startswith(API_ROOT)
+
+
+def _outage(method: str | None, error: Exception) -> dict[str, Any]:
+    if method in ("GET", "HEAD", "OPTIONS") or changed_nothing(error):
+        return problem(503, code="unavailable", detail=UNREACHABLE)
+    return problem(503, code="unavailable", detail=UNCERTAIN)
 
 
 def _of_domain(error: errors.DocumentsError) -> dict[str, Any]:

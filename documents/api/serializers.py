@@ -69,6 +69,9 @@ class PublishSerializer(RevisedSerializer):
 
 
 class ReadersSerializer(RevisedSerializer):
+    versionNumber = counter(
+        required=False, allow_null=True, help_text="As it was read: refused if another version was asked for since."
+    )
     readers = readers_field(help_text="All readers from now on. Empty: nobody.")
 
 

@@ -192,6 +192,7 @@ class ReadersView(ApiView):
             document_id=document_id,
             revision=revision_of(request, data.get("revision")),
             readers=readers_from(data["readers"]),
+            version_number=data.get("versionNumber"),
         )
         return _state(request, document_id)
 

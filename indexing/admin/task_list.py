@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
@@ -19,7 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from documents.admin.filters import TenantFilter
 from documents.admin.permissions import OverseersOnly
+from documents.api import problems
 from documents.errors import DocumentsError
+from documents.outages import changed_nothing
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import tasks
 from indexing.admin import chunk_page, task_page
@@ -223,6 +226,11 @@ def _each(
             done.append(run(actor=request.user, task_id=task_id))
         except DocumentsError as error:
             refused[error.message] = refused.get(error.message, 0) + 1
+        except OperationalError as error:
+            if not changed_nothing(error):
+                raise
+            busy = str(problems.UNREACHABLE)
+            refused[busy] = refused.get(busy, 0) + 1
     return done, refused
 
 

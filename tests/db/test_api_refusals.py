@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.test import Client, RequestFactory
 
 from documents import catalog
-from documents.api import problems
 from documents.models import Document, StoredContent
+from kbsite import faults
 from tests.db.api import ROOT, TEXT, Answer, Caller, at
 from tests.factories import World, make_world
 
@@ -246,14 +246,14 @@ def test_methods_media_types_and_addresses(editor, document) -> None:
 def test_what_fails_before_a_view_is_a_problem_too() -> None:
     refused = Client().get(ROOT + "documents", headers={"Host": "elsewhere.example"})
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid")
-    failed = problems.server_error(RequestFactory().get(ROOT + "documents"))
+    failed = faults.server_error(RequestFactory().get(ROOT + "documents"))
     assert (failed.status_code, json.loads(failed.content)["code"]) == (500, "internal_error")
 
 
 def test_pages_outside_the_api_stay_pages() -> None:
     assert "json" not in Client().get("/nothing").headers["Content-Type"]
     assert "json" not in Client().get("/", headers={"Host": "elsewhere.example"}).headers["Content-Type"]
-    assert "json" not in problems.server_error(RequestFactory().get("/")).headers["Content-Type"]
+    assert "json" not in faults.server_error(RequestFactory().get("/")).headers["Content-Type"]
 
 
 @pytest.mark.parametrize("query", [{"limit": -1}, {"limit": 0}, {"limit": 101}, {"limit": "x"}, {"limit": 10**30}])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from documents.models import Document
+from documents.readers import Reader
 from tests.db.api import ROOT, Caller, at
 from tests.factories import World
 
@@ -84,3 +86,53 @@ def test_addresses(settings, debug: bool) -> None:
 
 def test_addresses_without_their_slash() -> None:
     assert Client().get(ROOT + "docs").headers["Location"] == ROOT + "docs/"
+
+
+def test_a_form_with_the_sessions_token(world: World) -> None:
+    """A page of the site that posts a form carries it, and it is the session's, not a misspelt field."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.editor)
+    token = "t" * 32
+    client.cookies["csrftoken"] = token
+    file = SimpleUploadedFile("a.md", b"# Text")
+    fields = {"title": "x", "tenant": world.tenant.slug, "file": file, "csrfmiddlewaretoken": token}
+    assert client.post(ROOT + "documents", fields).status_code == 201
+
+
+def test_only_a_form_has_such_a_token(world: World, editor: Caller) -> None:
+    answer = editor.post(at(world.upload(), "withdraw"), {"revision": 1, "csrfmiddlewaretoken": "x"})
+    assert list(answer.json["fields"]) == ["csrfmiddlewaretoken"]
+
+
+def test_the_format_may_be_named(world: World, editor: Caller) -> None:
+    for path in ("documents", "index-tasks"):
+        assert editor.get(path, tenant=world.tenant.slug, format="json").status == 200
+    assert editor.get(at(world.upload()), format="json").status == 200
+
+
+@pytest.mark.parametrize("name", ["xml", "api", "", "json\x00"])
+def test_a_format_that_there_is_not(world: World, editor: Caller, name: str) -> None:
+    answer = editor.get("documents", tenant=world.tenant.slug, format=name)
+    if name:
+        assert (answer.status, answer.code) == (406, "not_acceptable")
+        assert "format=json" in answer.json["detail"]
+    else:
+        assert answer.status == 200
+
+
+def test_readers_are_put_back_as_they_were_read(world: World, editor: Caller) -> None:
+    """With its version's number, which is that of the version asked for last or a conflict."""
+    document = world.upload()
+    world.member("ann")
+    path = at(document, "readers")
+    assert editor.call("PUT", path, editor.get(path).json).code == "nothing_published"
+    world.publish(document, readers=(Reader("everyone"), Reader("user", "ann")))
+    read = editor.get(path).json
+    assert read["versionNumber"] == 1
+    assert editor.call("PUT", path, read).status == 200
+    assert editor.get(path).json["readers"] == read["readers"]
+    world.publish(document, version=world.new_version(document, "# Second"))
+    again = editor.get(path).json
+    answer = editor.call("PUT", path, {**again, "versionNumber": 1, "readers": []})
+    assert (answer.status, answer.code, answer.json["requestedVersion"]) == (409, "conflict", 2)
+    assert editor.get(path).json == again
