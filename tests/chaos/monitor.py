@@ -32,8 +32,9 @@ SELECT (SELECT count(*) FROM task_event
      + (SELECT count(*) FROM task_event e JOIN index_task t ON t.id = e.task_id
          WHERE e.kind = 'refused' AND EXISTS (SELECT 1 FROM chaos.moment m
                 WHERE m.document_id = t.document_id AND m.kind = 'deleted' AND m.at < e.at))"""
-NEXT_MOVE = """SELECT at FROM task_event WHERE task_id = %s AND kind = 'move' AND at > %s AND (attempts > %s OR to_state <> 'RUNNING')
-                ORDER BY id LIMIT 1"""
+NEXT_MOVE = """
+SELECT at FROM task_event
+ WHERE task_id = %s AND kind = 'move' AND at > %s AND (attempts > %s OR to_state <> 'RUNNING') ORDER BY id LIMIT 1"""
 PAID = """
 SELECT text_digest, sum(times)::int
   FROM (SELECT tenant_id, text_digest, 1 AS times FROM embedding_cache

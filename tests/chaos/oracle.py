@@ -22,10 +22,11 @@ MODEL = "stub"
 CHUNK_TOKENS = 60  # budget of a chunk: a section fits, two do not stand under one heading anyway
 FORMATS = ("md", "html", "docx", "pdf")
 TITLES = ("Travel", "Leave", "Security", "差旅")
-WORDS = (
+VOCABULARY = (
     "limit hotel train night month manager receipt office badge visitor password remote contract laptop holiday sickness "
     "parent notice supplier budget quarter archive backup incident review approval meeting training canteen parking"
-).split()
+)
+WORDS = VOCABULARY.split()
 CHARACTERS = "差旅住宿火车上限经理审批发票办公访客密码远程合同假期病假通知预算备份会议培训"
 
 

@@ -173,7 +173,7 @@ def steps(request: Request, publisher: int) -> Iterator[Step]:
 
 
 def _next_content(rng: random.Random, known: _Known, library: list[Content], fresh: Iterator[int]) -> Content:
-    """A file seen before (which is parsed and embedded already in its tenant), a little change of the last one, or a new one."""
+    """A file seen before (so parsed and embedded already in its tenant), a little change of the last one, or a new one."""
     chance = rng.random()
     if library and chance < 0.55:
         return rng.choice(library[-40:])

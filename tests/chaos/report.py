@@ -97,7 +97,7 @@ class Outcome:
         lines = [
             f"{figures['tasks']} publishes in {figures['seconds']} s, while this happened to those who indexed them:",
             f"  {figures['kills']} workers killed ({figures['killsInLease']} in the middle of a task)",
-            f"  {figures['pauses']} workers stopped for longer than their lease of {figures['leaseSeconds']:g} s and woken again",
+            f"  {figures['pauses']} workers stopped for longer than their lease of {figures['leaseSeconds']:g} s, then woken",
             f"  {figures['backendKills']} database connections ended, {figures['databaseRestarts']} crashes of the database, "
             f"{figures['networkFaults']} faults of the network",
             f"  {figures['providerFaults']} wrong or missing answers of the embedding provider",

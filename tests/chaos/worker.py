@@ -10,7 +10,6 @@ import random
 import sys
 import time
 
-
 SKEWS = (-3600, 0, 0, 3600)  # seconds that a worker's wall clock is wrong by, drawn at each start
 
 
