@@ -97,8 +97,9 @@ SELECT tenant.slug AS tenant, t.pool, t.state, count(*) AS tasks,
  GROUP BY tenant.slug, t.pool, t.state
  ORDER BY tenant.slug, t.pool, t.state;
 
--- 10. Uploads that were staged and never became a version. Older than a day: does the sweep run?
-SELECT c.id, tenant.slug AS tenant, c.key, c.size, c.created_at
+-- 10. Uploads that never became a version, and files on their way out. Staged for over a day: does the sweep run? Deleting
+--     after a sweep: the storage refuses; the sweep's log says why.
+SELECT c.id, tenant.slug AS tenant, c.state, c.key, c.size, c.created_at
   FROM stored_content c JOIN tenant ON tenant.id = c.tenant_id
- WHERE c.state = 'staged'
+ WHERE c.state <> 'confirmed'
  ORDER BY c.created_at;
