@@ -5,11 +5,12 @@ from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.translation import gettext_lazy as _
 from django.views.i18n import set_language
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from documents.api import problems
 from indexing import pages
 from kbsite import health
+from kbsite.middleware import POLICY_OF_API_DOCS, with_policy
 
 admin.site.site_header = admin.site.site_title = _("Knowledge base")
 admin.site.index_title = _("Overview")
@@ -19,7 +20,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("documents.api.urls")),
     path("", include("indexing.api.urls")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerView.as_view(), name="api-docs"),
+    path("docs/", with_policy(POLICY_OF_API_DOCS, SpectacularSwaggerSplitView.as_view()), name="api-docs"),
 ]
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include(api)),
@@ -37,4 +38,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 
 handler400 = "documents.api.problems.bad_request"
-handler500 = "documents.api.problems.server_error"
+handler500 = "kbsite.faults.server_error"
