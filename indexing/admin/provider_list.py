@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
@@ -114,15 +115,15 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
 
     @admin.display(description=_("next try"))
     def next_try(self, provider: Any) -> str:
-        return _clock(_next_try(provider)) or NOTHING
+        return _labelled(gettext("next try"), _clock(_next_try(provider)))
 
     @admin.display(description=_("tasks waiting"))
     def waiting(self, provider: Any) -> str:
-        return NOTHING if provider.tasks is None else str(provider.tasks)
+        return _labelled(gettext("tasks waiting"), "" if provider.tasks is None else str(provider.tasks))
 
     @admin.display(description=_("last success"))
     def last_success(self, provider: Any) -> str:
-        return _clock(provider.last_success_at) or NOTHING
+        return _labelled(gettext("last success"), _clock(provider.last_success_at))
 
     @admin.display(description="")
     def try_now_button(self, provider: Any) -> str:
@@ -131,12 +132,12 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
             return NOTHING
         return format_html(
             '<button type="submit" class="button" formaction="{}">{}</button>',
-            reverse("admin:indexing_embeddingprovider_try", args=[provider.name]),
+            _try_url(provider),
             gettext("Try again now"),
         )
 
     def page(self, request: HttpRequest, provider: str) -> HttpResponseBase:
-        found: Any = self.get_queryset(request).filter(pk=provider).first()
+        found: Any = self.get_queryset(request).filter(pk=unquote(provider)).first()
         if found is None or not self.has_view_permission(request):
             raise Http404
         context = {
@@ -146,7 +147,7 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
             "badge": self.badge(found),
             "reason": _reason(provider_gate.standing(found.name)),
             "next_try": _next_try(found),
-            "can_try": _can_try(found),
+            "try_url": _try_url(found) if _can_try(found) else "",
             "events": [_event(event) for event in ProviderEvent.objects.filter(provider=found.name)[:EVENTS]],
         }
         return TemplateResponse(request, "admin/indexing/embeddingprovider/page.html", context)
@@ -155,7 +156,7 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            pauses.try_now(actor=request.user, provider=provider)
+            pauses.try_now(actor=request.user, provider=unquote(provider))
         except DocumentsError as error:
             messages.error(request, error.message)
         else:
@@ -188,10 +189,19 @@ def _can_try(provider: Any) -> bool:
     return bool(provider.may_try and provider.is_used and (found.open_for is not None or found.cooldown > 0))
 
 
+def _try_url(provider: Any) -> str:
+    return reverse("admin:indexing_embeddingprovider_try", args=[quote(provider.name)])
+
+
 def _event(event: ProviderEvent) -> Event:
     words = gettext(KINDS[event.kind])
     sentence = f"{error_sentence(event.code)} {event.detail}".strip()
     return Event(event.at, words, sentence, event.actor_name)
+
+
+def _labelled(label: str, words: str) -> str:
+    """The label is seen where cells stand below each other."""
+    return format_html('<span class="kb-label">{}</span> {}', label, words) if words else NOTHING
 
 
 def _clock(at: datetime | None) -> str:
