@@ -15,6 +15,7 @@ from indexing.errors import (
     FileAtFault,
     IndexingError,
 )
+from indexing.parsers import limits
 from indexing.splitters.structure import BETWEEN_HEADINGS
 from indexing.states import Pool, Stage, TaskState, TaskType
 
@@ -61,6 +62,36 @@ STAGES: dict[str, str] = {
     Stage.VALIDATE: noop("Checking the result"),
 }
 
+WRITES: dict[str, str] = {
+    "renew": noop("Renewing the lease"),
+    "report": noop("Saying where it is"),
+    "keep_parsed": noop("Keeping what was read"),
+    "find_vectors": noop("Looking for known vectors"),
+    "keep_vectors": noop("Keeping vectors"),
+    "stage": noop("Storing chunks"),
+    "finish": noop("Making the version searchable"),
+    "fail": noop("Recording a failure"),
+    "release": noop("Giving the task back"),
+}
+"""What an attempt may be refused when its lease is over."""
+
+REFUSALS: dict[str, str] = {
+    "LEASE_EXPIRED": noop("the lease was over"),
+    "TAKEN_OVER": noop("attempt %(detail)s had taken over"),
+    "CANCELLED": noop("the task was cancelled"),
+    "ENDED": noop("the task had been ended as “%(state)s”"),
+    "DOCUMENT_DELETED": noop("the document was deleted"),
+}
+
+MOVE_REASONS: dict[str, str] = {
+    "LEASE_EXPIRED": noop("Its lease ran out: the worker stopped or lost touch. The next attempt took over."),
+    "RELEASED": noop("The worker gave the task back: it was told to stop, or nobody wants to cancel it any more."),
+    "REOPENED": noop("It is tried again with a new budget."),
+    "CANCEL_REQUESTED": noop("A person asked to cancel it."),
+    "WANTED_AGAIN": noop("It is wanted again: the wish to cancel it is gone."),
+}
+"""What an event of a task says that is no error."""
+
 COUNTED = (Stage.EMBED, Stage.INDEX)
 """Stages whose progress counts chunks one by one; the others are over in a moment or cannot be counted."""
 
@@ -72,12 +103,15 @@ NAME_PLACES = frozenset(error.code for error in (EmbeddingInputRejected, Embeddi
 def error_sentence(code: str | None, stored: str | None = None, places: dict[str, Any] | None = None) -> str:
     """What an editor can do about an error: by its code, or the stored sentence of a code that is not known here.
 
-    `places`: those of the texts at fault, if the failure named any.
+    A limit that the file is over is named. `places`: those of the texts at fault, if the failure named any.
     """
     if not code:
         return ""
     sentence = SENTENCES.get(code)
     words = gettext(sentence) if sentence else stored or code
+    if sentence and stored and (limit := limits.recognise(stored.removeprefix(sentence).strip())):
+        named, facts = limit
+        words = gettext("%(sentence)s %(limit)s") % {"sentence": words, "limit": gettext(named) % facts}
     if places and code in NAME_PLACES:
         words = gettext("%(sentence)s %(places)s") % {"sentence": words, "places": places_words(places)}
     return words
@@ -100,6 +134,40 @@ def _place_words(place: dict[str, Any]) -> str:
         words.append(gettext("under “%(headings)s”") % {"headings": BETWEEN_HEADINGS.join(place["headingPath"])})
     words.append(gettext("chunk %(number)d") % {"number": place["chunk"]})
     return gettext(", ").join(filter(None, words))
+
+
+def event_sentence(code: str | None) -> str:
+    """What an event of a task says: the reason of a move, or the error that ended an attempt."""
+    reason = MOVE_REASONS.get(code or "")
+    return gettext(reason) if reason else error_sentence(code)
+
+
+def refusal_words(action: str | None, code: str | None, detail: str | None) -> str:
+    """“Storing chunks was refused: attempt 3 had taken over.” Events from before the reason was noted say only that."""
+    wanted, reason = WRITES.get(action or ""), REFUSALS.get(code or "")
+    if not wanted or not reason:
+        return gettext("A late write was refused: the lease was over.")
+    state = state_word(detail) if detail in STATES else detail
+    facts = {"detail": detail, "state": state}
+    return gettext("%(action)s was refused: %(reason)s.") % {
+        "action": gettext(wanted),
+        "reason": gettext(reason) % facts,
+    }
+
+
+def stage_word(stage: str | None) -> str:
+    """The stage of a task in words; empty before the first."""
+    return gettext(STAGES[stage]) if stage else ""
+
+
+def duration_words(seconds: float) -> str:
+    """“0.4 s”, “12 s”, “3 min 5 s”."""
+    if seconds < 10:
+        return gettext("%(seconds)s s") % {"seconds": f"{max(seconds, 0.0):.1f}"}
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return gettext("%(seconds)s s") % {"seconds": rest}
+    return gettext("%(minutes)d min %(seconds)d s") % {"minutes": minutes, "seconds": rest}
 
 
 def state_word(state: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from indexing.parsers import limits
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
@@ -48,6 +50,14 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
     if gb18030 is not None and _reads_as_chinese(gb18030):
         return gb18030
     return _by_statistics(content) or gb18030 or content.decode("cp1252", "replace")
+
+
+def decode_text(content: bytes) -> str:
+    """`decode`, for a file that is all text. Raises `DocumentTooLarge` before anybody takes pains with it."""
+    text = decode(content)
+    limits.CHARACTERS.check(len(text))
+    limits.LINES.check(text.count("\n") + text.count("\r"))
+    return text
 
 
 def _is_known(encoding: str) -> bool:

@@ -42,6 +42,8 @@ class Limit:
 
 # A book of 3,000 pages has 6 million characters. Beyond this the vectors alone take hours.
 CHARACTERS = Limit(10_000_000, gettext_noop("Its text is over the limit of %(limit)s characters."))
+# Of a text file, each of which is looked at by itself; logs and tables reach it, texts do not.
+LINES = Limit(500_000, gettext_noop("It is over the limit of %(limit)s lines."))
 # One block takes 1.5 kB in the worker; a block of ordinary text has hundreds of characters.
 BLOCKS = Limit(100_000, gettext_noop("It is over the limit of %(limit)s paragraphs, headings and tables."))
 # As blocks; spreadsheets pasted into a document reach tens of thousands.

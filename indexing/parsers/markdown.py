@@ -13,7 +13,7 @@ from documents.media_types import MARKDOWN
 from indexing.blocks import BlockKind, ParsedDocument
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import clean, join_lines
-from indexing.parsers.encoding import decode
+from indexing.parsers.encoding import decode_text
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.limits import MARKDOWN_BRACKETS, MARKDOWN_DEPTH
 
@@ -27,7 +27,7 @@ _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into
 def parse(content: bytes) -> ParsedDocument:
     """Raises `NoText` or `DocumentTooLarge`. The title is the front matter's, or the first heading if of level 1."""
     # Line by line, so that nothing inside a line (a form feed) changes the count.
-    source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode(content)))
+    source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode_text(content)))
     source, title = _take_front_matter(source)
     for paragraph in _BLANK_LINES.split(source):
         MARKDOWN_BRACKETS.check(paragraph.count("["))

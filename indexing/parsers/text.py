@@ -10,7 +10,7 @@ from documents.media_types import TEXT
 from indexing.blocks import BlockKind, ParsedDocument
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import one_line
-from indexing.parsers.encoding import decode
+from indexing.parsers.encoding import decode_text
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.outline import heading_form, is_list_item, levels
 
@@ -25,8 +25,8 @@ class _Line:
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `NoText`. Every visible character of the file is in exactly one block; locators give the file's lines."""
-    lines = [_Line(i, one_line(line)) for i, line in enumerate(_LINE_END.split(decode(content)), start=1)]
+    """Raises `NoText` or `DocumentTooLarge`. Every visible character of the file is in exactly one block; locators give the file's lines."""
+    lines = [_Line(i, one_line(line)) for i, line in enumerate(_LINE_END.split(decode_text(content)), start=1)]
     forms = _headings(lines)
     level_of = levels(forms.values())
     pieces = []
