@@ -42,9 +42,10 @@ def probed(health: Health, error: IndexingError | None) -> Health:
     return after(health, error, task_id=None, is_probe=True)
 
 
-def test_a_refused_key_opens_at_once_and_says_why() -> None:
-    health = seen(Health(), EmbeddingAuth("It answered HTTP 401."))
-    assert (health.open_for, health.code, health.detail) == (FIRST_PAUSE, "EMBEDDING_AUTH", "It answered HTTP 401.")
+@pytest.mark.parametrize("error", [EmbeddingAuth, EmbeddingModelChanged])
+def test_a_refused_key_or_another_model_opens_at_once_and_says_why(error: type[IndexingError]) -> None:
+    health = seen(Health(), error("It answered HTTP 401."))
+    assert (health.open_for, health.code, health.detail) == (FIRST_PAUSE, error.code, "It answered HTTP 401.")
 
 
 @pytest.mark.parametrize("error", [EmbeddingUnavailable, EmbeddingTimeout])
@@ -75,7 +76,7 @@ def test_timeouts_of_searches_do_not_count() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [EmbeddingInputRejected(), EmbeddingBadResponse(), EmbeddingModelChanged(), EmbeddingDimensionMismatch()],
+    [EmbeddingInputRejected(), EmbeddingBadResponse(), EmbeddingDimensionMismatch()],
 )
 def test_what_may_lie_in_a_document_or_pipeline_says_nothing_of_the_provider(error: IndexingError) -> None:
     health = Health(outages=1)
