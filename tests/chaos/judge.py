@@ -75,6 +75,15 @@ def _wrong_in(
             ]
             if not published:
                 yield f"{search.user} was shown version {version} of {document} before anybody published it"
+            elif opening and not any(_may_open(entry, version, published) for entry in opening):
+                yield f"{search.user} was shown version {version} of {document}, whose readers they never were among"
+
+
+def _may_open(opening: Entry, version: int, published: Iterable[Entry]) -> bool:
+    """Whether the readers that `opening` gave may be those of `version`: its own, or taken over by it from another."""
+    return (
+        opening.version == version or opening.outcome == "unknown" or any(entry.readers is None for entry in published)
+    )
 
 
 def _is_over(closing: Iterable[Entry], opening: Iterable[Entry], moment: float) -> bool:

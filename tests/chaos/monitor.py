@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import psycopg
 
@@ -22,6 +24,7 @@ from tests.chaos.oracle import section
 GRACE = (
     10.0  # seconds after the end of a lease in which somebody must have taken over, blows to everybody else included
 )
+NAME = "chaos-monitor"  # of its connections
 MOST = 50  # violations that are told
 LOGGED = re.compile(r"\d{4}-\d\d-\d\d ")  # how a line of a log begins
 
@@ -42,38 +45,91 @@ SELECT text_digest, sum(times)::int
  GROUP BY text_digest"""
 
 
-class Monitor:
-    """Invariants while the run goes on. A database that is away is looked at later."""
+class Eyes:
+    """A connection to look through, made again when the database was away. For one thread."""
 
-    def __init__(self, database: Database, *, folder: Path) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def open(self) -> psycopg.Connection[Any]:
+        """Raises `psycopg.OperationalError` while the database is away."""
+        if self._connection is None or self._connection.closed:
+            self._connection = self._database.connect(role="postgres", name=NAME)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def ask(self, text: str, parameters: Sequence[Any] = ()) -> list[Any] | None:
+        """Rows, or None while the database is away."""
+        try:
+            return self.open().execute(text, parameters).fetchall()
+        except psycopg.OperationalError:
+            self.close()
+            return None
+
+    def count(self, text: str) -> int:
+        found = self.ask(text)
+        assert found is not None, "the database is away after everything has ended"
+        return int(found[0][0])
+
+
+class Monitor:
+    """Asks every invariant again and again in a thread of its own. A database that is away is looked at later."""
+
+    def __init__(self, database: Database, *, folder: Path, crew: Crew) -> None:
         self.checks = 0
         self.violations: dict[str, None] = {}  # a set in order
-        self._database, self._folder = database, folder
-        self._connection: psycopg.Connection[Any] | None = None
+        self.longest_check = 0.0  # seconds
+        self._eyes, self._folder, self._crew = Eyes(database), folder, crew
         self._loaded: set[tuple[str, float]] = set()
-        self._next = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="monitor", daemon=True)
+        self._failure: BaseException | None = None
 
-    def tick(self, crew: Crew) -> None:
-        """Check if it is time: every second, but not more than a fifth of the time is spent on it."""
-        if time.monotonic() < self._next:
-            return
-        began = time.monotonic()
-        self.check(crew.excused())
-        self._next = time.monotonic() + max(1.0, 4 * (time.monotonic() - began))
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._eyes.close()
+        if self._failure is not None and error is None:
+            raise self._failure
+
+    def _go_on(self) -> None:
+        """Every second, but not for more than a fourth of the time."""
+        pause = 1.0
+        while not self._stop.wait(pause):
+            began = time.monotonic()
+            try:
+                self.check(self._crew.excused())
+            except Exception as failure:
+                self._failure = failure
+                return
+            took = time.monotonic() - began
+            self.longest_check = max(self.longest_check, took)
+            pause = max(1.0, 3 * took)
 
     def check(self, excused: Sequence[str] = (), *, at_the_end: bool = False) -> bool:
         """Every invariant, now; False if the database was away."""
         try:
-            connection = self.connection()
-            self.load_ledgers(connection)
+            connection = self._eyes.open()
+            self._load_ledgers(connection)
             found = invariants.check(
                 connection,
                 grace_seconds=GRACE,
-                excused=["chaos-nemesis", "chaos-monitor", *excused],
+                excused=["chaos-nemesis", NAME, *excused],
                 at_the_end=at_the_end,
             )
         except psycopg.OperationalError:
-            self.forget()
+            self._eyes.close()
             return False
         self.checks += 1
         for violation in found:
@@ -84,28 +140,10 @@ class Monitor:
         if len(self.violations) < MOST:
             self.violations[violation] = None
 
-    def connection(self) -> psycopg.Connection[Any]:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._database.connect(role="postgres", name="chaos-monitor")
-        return self._connection
-
-    def forget(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def ask(self, text: str, parameters: Sequence[Any] = ()) -> list[Any] | None:
-        """Rows, or None while the database is away."""
-        try:
-            return self.connection().execute(text, parameters).fetchall()
-        except psycopg.OperationalError:
-            self.forget()
-            return None
-
     def entries(self) -> list[Entry]:
         return ledger.read(sorted(self._folder.glob("*.ledger")))
 
-    def load_ledgers(self, connection: psycopg.Connection[Any]) -> None:
+    def _load_ledgers(self, connection: psycopg.Connection[Any]) -> None:
         new = [entry for entry in self.entries() if (entry.actor, entry.began) not in self._loaded and entry.ended]
         ledger.load(connection, new)
         self._loaded.update((entry.actor, entry.began) for entry in new)
@@ -129,29 +167,28 @@ class Monitor:
             for defect in defects(path.read_text(encoding="utf-8", errors="replace").splitlines()):
                 self.tell(f"no_defect: {path.stem}: {defect}")
 
-    def recoveries(self, blows: Iterable[Blow], restarts: Sequence[tuple[Any, Any]]) -> tuple[list[float], list[float]]:
-        """Seconds from a blow, and from the end of the lease, until somebody took the task up again. Those during which the
-        database was away are left out."""
-        from_blow, from_lease = [], []
-        for blow in blows:
-            found = self.ask(NEXT_MOVE, [blow.task, blow.at, blow.attempts])
-            if not found or any(began < found[0][0] and ended > blow.at for began, ended in restarts):
-                continue
-            from_blow.append((found[0][0] - blow.at).total_seconds())
-            from_lease.append((found[0][0] - blow.lease_until).total_seconds())
-        return from_blow, from_lease
 
-    def texts_wasted(self, journal: Path) -> int:
-        """Texts that the provider was asked for, and answered, more often than there are tenants that have them."""
-        sent = Counter(text for asked in provider.read_journal(journal) if asked.answered for text in asked.texts)
-        known = {digest for (digest,) in self.ask("SELECT embedded_digest FROM chaos.expected_vector") or ()}
-        paid = dict(self.ask(PAID) or ())
-        return sum(max(0, times - paid.get(text, 1)) for text, times in sent.items() if text in known)
+def recoveries(
+    eyes: Eyes, blows: Iterable[Blow], restarts: Sequence[tuple[Any, Any]]
+) -> tuple[list[float], list[float]]:
+    """Seconds from a blow, and from the end of the lease, until somebody took the task up again. Those during which the
+    database was away are left out."""
+    from_blow, from_lease = [], []
+    for blow in blows:
+        found = eyes.ask(NEXT_MOVE, [blow.task, blow.at, blow.attempts])
+        if not found or any(began < found[0][0] and ended > blow.at for began, ended in restarts):
+            continue
+        from_blow.append((found[0][0] - blow.at).total_seconds())
+        from_lease.append((found[0][0] - blow.lease_until).total_seconds())
+    return from_blow, from_lease
 
-    def count(self, text: str) -> int:
-        found = self.ask(text)
-        assert found is not None, "the database is away after everything has ended"
-        return int(found[0][0])
+
+def texts_wasted(eyes: Eyes, journal: Path) -> int:
+    """Texts that the provider was asked for, and answered, more often than there are tenants that have them."""
+    sent = Counter(text for asked in provider.read_journal(journal) if asked.answered for text in asked.texts)
+    known = {digest for (digest,) in eyes.ask("SELECT embedded_digest FROM chaos.expected_vector") or ()}
+    paid = dict(eyes.ask(PAID) or ())
+    return sum(max(0, times - paid.get(text, 1)) for text, times in sent.items() if text in known)
 
 
 def defects(lines: Sequence[str]) -> list[str]:

@@ -93,7 +93,7 @@ class Step:
     content: Content
     readers: tuple[Reader, ...] | None
     staleness: str | None  # set before the publish
-    at_once: bool  # before the step before has been indexed, if it is of the same document
+    at_once: bool  # as soon as somebody works on the version before: this one may overtake it
 
 
 TENANTS = ("north", "south", "west")
@@ -151,25 +151,28 @@ def steps(request: Request, publisher: int) -> Iterator[Step]:
     documents: list[_Known] = []
     library: list[Content] = []
     while True:
-        burst = bool(documents) and rng.random() < 0.12
-        if burst:
-            number = len(documents) - 1
-        elif documents and rng.random() < 0.4:
+        if documents and rng.random() < 0.4:
             number = max(0, len(documents) - 1 - int(rng.expovariate(1 / 25)))  # mostly one of the latest
         else:
             number = len(documents)
             documents.append(_Known(rng.choice(TENANTS)))
         known = documents[number]
-        content = _next_content(rng, known, library, fresh)
         first = not known.contents
-        known.contents.append(content)
+        overtaken = bool(library) and rng.random() < 0.1
+        content = _new(rng, fresh, at_least=10) if overtaken else _next_content(rng, known, library, fresh)
         readers = audience(rng, known.tenant) if first or rng.random() < 0.5 else None
         if first and rng.random() < 0.05:
             readers = ()
         staleness = (
             rng.choice(("withhold", "publish_when_ready", "serve_previous")) if first and rng.random() < 0.3 else None
         )
-        yield Step(number, known.tenant, content, readers, staleness, at_once=burst)
+        yield Step(number, known.tenant, content, readers, staleness, at_once=False)
+        known.contents.append(content)
+        if overtaken:
+            # Known to the caches in its tenant, if that has it: its task may well end before the one of the long file.
+            quick = rng.choice([kept for kept in library[-60:] if len(kept.sections) < 8] or library)
+            known.contents.append(quick)
+            yield Step(number, known.tenant, quick, None, None, at_once=True)
 
 
 def _next_content(rng: random.Random, known: _Known, library: list[Content], fresh: Iterator[int]) -> Content:
@@ -183,13 +186,17 @@ def _next_content(rng: random.Random, known: _Known, library: list[Content], fre
         sections = (*last.sections[:place], _fresh(fresh, last.format), *last.sections[place + 1 :])
         content = Content(last.title, last.format, sections)
     else:
-        format_ = rng.choices(FORMATS, [WEIGHTS[name] for name in FORMATS])[0]
-        count = rng.randint(20, 30) if rng.random() < LONG else rng.randint(3, 10)
-        shared = [number for number in rng.sample(range(KNOWN_SECTIONS), count) if format_ != "pdf" or is_latin(number)]
-        sections = tuple(number if rng.random() < 0.6 else _fresh(fresh, format_) for number in shared)
-        content = Content(rng.choice(TITLES), format_, sections or (_fresh(fresh, format_),))
+        content = _new(rng, fresh)
     library.append(content)
     return content
+
+
+def _new(rng: random.Random, fresh: Iterator[int], *, at_least: int = 3) -> Content:
+    format_ = rng.choices(FORMATS, [WEIGHTS[name] for name in FORMATS])[0]
+    count = rng.randint(20, 30) if rng.random() < LONG else rng.randint(at_least, at_least + 7)
+    shared = [number for number in rng.sample(range(KNOWN_SECTIONS), count) if format_ != "pdf" or is_latin(number)]
+    sections = tuple(number if rng.random() < 0.6 else _fresh(fresh, format_) for number in shared)
+    return Content(rng.choice(TITLES), format_, sections or (_fresh(fresh, format_),))
 
 
 def _fresh(numbers: Iterator[int], format_: str) -> int:

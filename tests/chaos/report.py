@@ -34,6 +34,7 @@ class Outcome:
     texts_wasted: int
     seconds: float
     violations: Sequence[str]
+    longest_check: float = 0.0
     states: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -88,6 +89,7 @@ class Outcome:
             "textsWasted": self.texts_wasted,
             "searches": self.searches,
             "invariantChecks": self.checks,
+            "longestCheckSeconds": round(self.longest_check, 2),
             "states": self.states,
         }
 

@@ -16,7 +16,7 @@ from typing import Any
 from tests.chaos import mutants, plan
 from tests.chaos.crew import Crew, Place, as_environment
 from tests.chaos.database import Database
-from tests.chaos.monitor import LATE, REFUSED, Monitor
+from tests.chaos.monitor import LATE, REFUSED, Eyes, Monitor, recoveries, texts_wasted
 from tests.chaos.nemesis import Controlled, Nemesis
 from tests.chaos.oracle import CHUNK_TOKENS, DIMENSIONS, MODEL
 from tests.chaos.plan import Request
@@ -47,19 +47,23 @@ def run(request: Request, *, keep: bool, say: Callable[[str], None]) -> Outcome:
         proxy, port = stack.enter_context(_controlled(["-m", "tests.chaos.proxy", "--to", database.host]))
         crew = Crew(_places(request, environment, folder=folder, proxy_port=int(port)))
         stack.callback(crew.end)
-        monitor = Monitor(database, folder=folder)
-        stack.callback(monitor.forget)
+        eyes = Eyes(database)
+        stack.callback(eyes.close)
         nemesis = Nemesis(request, crew=crew, database=database, proxy=proxy, provider=provider)
         began = time.monotonic()
-        _storm(request, crew, nemesis, monitor, say)
-        say("left in peace")
-        nemesis.relent()
-        provider.tell("faults 0")
-        _calm(crew, monitor)
-        return _outcome(request, nemesis, monitor, journal, seconds=time.monotonic() - began)
+        with Monitor(database, folder=folder, crew=crew) as monitor:
+            _storm(request, crew, nemesis, monitor, eyes, say)
+            say("left in peace")
+            nemesis.relent()
+            provider.tell("faults 0")
+            _calm(crew, monitor)
+        assert monitor.check(at_the_end=True), "the database is away after everything has ended"
+        return _outcome(request, nemesis, monitor, eyes, journal, seconds=time.monotonic() - began)
 
 
-def _storm(request: Request, crew: Crew, nemesis: Nemesis, monitor: Monitor, say: Callable[[str], None]) -> None:
+def _storm(
+    request: Request, crew: Crew, nemesis: Nemesis, monitor: Monitor, eyes: Eyes, say: Callable[[str], None]
+) -> None:
     """Until everything is published and done to it, or time is up."""
     deadline = time.monotonic() + request.seconds
     publishers = [name for name in crew.places if name.startswith("publisher")]
@@ -67,11 +71,10 @@ def _storm(request: Request, crew: Crew, nemesis: Nemesis, monitor: Monitor, say
     while time.monotonic() < deadline:
         crew.tend()
         if time.monotonic() - looked > 0.25:
-            ended = monitor.ask("SELECT count(*) FROM index_task WHERE state IN ('SUCCEEDED', 'CANCELLED', 'DEAD')")
+            ended = eyes.ask("SELECT count(*) FROM index_task WHERE state IN ('SUCCEEDED', 'CANCELLED', 'DEAD')")
             progress = ended[0][0] / request.tasks if ended else progress
             looked = time.monotonic()
         nemesis.tick(progress)
-        monitor.tick(crew)
         if time.monotonic() - told > TELL:
             told = time.monotonic()
             blows = ", ".join(f"{count} {deed}" for deed, count in nemesis.done.items())
@@ -90,37 +93,38 @@ def _calm(crew: Crew, monitor: Monitor) -> None:
     deadline = time.monotonic() + SETTLING
     while settler.wanted and time.monotonic() < deadline:
         crew.tend()
-        monitor.tick(crew)
         time.sleep(LOOK)
     crew.dismiss(*crew.places)
     for place in crew.places.values():
         if not place.name.startswith("worker") and any(status > 0 for status in place.statuses):
             monitor.tell(f"no_defect: {place.name} ended with status {max(place.statuses)}")
-    assert monitor.check(at_the_end=True), "the database is away after everything has ended"
 
 
-def _outcome(request: Request, nemesis: Nemesis, monitor: Monitor, journal: Path, *, seconds: float) -> Outcome:
+def _outcome(
+    request: Request, nemesis: Nemesis, monitor: Monitor, eyes: Eyes, journal: Path, *, seconds: float
+) -> Outcome:
     searches = monitor.judge_searches()
     monitor.look_for_defects()
-    from_blow, from_lease = monitor.recoveries(nemesis.hits, nemesis.restarts)
+    from_blow, from_lease = recoveries(eyes, nemesis.hits, nemesis.restarts)
     return Outcome(
         request=request,
-        tasks=monitor.count("SELECT count(*) FROM index_task"),
+        tasks=eyes.count("SELECT count(*) FROM index_task"),
         done=nemesis.done,
         kills_in_lease=sum(blow.deed is plan.Deed.KILL for blow in nemesis.hits),
         pauses_in_lease=sum(blow.deed is plan.Deed.PAUSE for blow in nemesis.hits),
         in_transaction=nemesis.in_transaction,
         provider_faults=faults(read_journal(journal)),
-        stale_commits_refused=monitor.count(REFUSED),
-        late_after_delete=monitor.count(LATE),
+        stale_commits_refused=eyes.count(REFUSED),
+        late_after_delete=eyes.count(LATE),
         searches=searches,
         checks=monitor.checks,
+        longest_check=monitor.longest_check,
         recoveries=from_blow,
         claim_delays=from_lease,
-        texts_wasted=monitor.texts_wasted(journal),
+        texts_wasted=texts_wasted(eyes, journal),
         seconds=seconds,
         violations=tuple(monitor.violations),
-        states=dict(monitor.ask("SELECT state, count(*)::int FROM index_task GROUP BY state ORDER BY state") or ()),
+        states=dict(eyes.ask("SELECT state, count(*)::int FROM index_task GROUP BY state ORDER BY state") or ()),
     )
 
 

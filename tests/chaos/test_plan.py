@@ -156,6 +156,10 @@ class TestJudge:
                 [seen(5, 6, 1)],
                 None,
             ),
+            # more readers of the next version are none of this one
+            ([published(readers=("bo",)), published(2, 3, version=2)], [seen(4, 5, 1)], "never were among"),
+            ([published(readers=("bo",)), published(2, 3, version=2)], [seen(4, 5, 2)], None),
+            ([published(), published(2, 3, version=2, readers=None)], [seen(4, 5, 2)], None),
             # a pointer that went back
             ([published(), published(2, 3, version=2)], [seen(4, 5, 2), seen(4.5, 6, 1)], None),
             (

@@ -27,7 +27,7 @@ def restore(stage: Stage) -> None:
         LIVING
         + " AND NOT EXISTS (SELECT 1 FROM read_rule r WHERE (r.document_id, r.version_number) = (d.id, d.requested_version))"
     )
-    while found := stage.ask(without):
+    while not stage.stopped.is_set() and (found := stage.ask(without)):
         for document, tenant, version in found:
             _set(stage, document, tenant, version, (plan.Reader("everyone"),))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from typing import Any
 
 from tests.chaos import oracle, plan
 from tests.chaos.actors.acting import Refused, Stage, Unknown, act
 
-BACKLOG = 24  # tasks that wait or run, beyond which it is no use to publish more
+BACKLOG = 9  # tasks that wait or run, beyond which it is no use to publish more: the next would only wait its turn
+OVERTAKING = 2.0  # seconds that a publish waits for the version before to be worked on
 
 
 def publish(stage: Stage) -> None:
@@ -27,14 +29,23 @@ def publish(stage: Stage) -> None:
         try:
             document, version = _upload(stage, step, documents.get(step.document))
             documents[step.document] = document
+            if step.at_once:
+                _wait_for_work(stage, document)
             left -= _publish(stage, step, document, version)
         except Refused:
             documents[step.document] = None
 
 
 def _wait_for_room(stage: Stage) -> None:
-    text = "SELECT count(*) FROM index_task WHERE state IN ('PENDING', 'RETRY_WAIT', 'RUNNING')"
+    text = "SELECT count(*) FROM index_task WHERE state IN ('PENDING', 'RUNNING')"
     while stage.ask(text)[0][0] >= BACKLOG and not stage.stopped.wait(0.1):
+        pass
+
+
+def _wait_for_work(stage: Stage, document: uuid.UUID) -> None:
+    text = "SELECT count(*) FROM index_task WHERE document_id = %s AND state = 'RUNNING'"
+    deadline = time.monotonic() + OVERTAKING
+    while not stage.ask(text, [document])[0][0] and time.monotonic() < deadline and not stage.stopped.wait(0.03):
         pass
 
 
