@@ -178,7 +178,7 @@ def finish(lease: Lease, manifest: Manifest) -> None:
         held = {"task": lease.task_id, "attempts": lease.attempts, "count": count}
         if row("sink", "switch", **lease.chunk_set, **held, digest=manifest.digest) is None:
             raise errors.Superseded
-        if wishes["role"] == PipelineRole.SERVING:
+        if wishes["role"] == PipelineRole.SERVING and (wishes["published_version"] or 0) < lease.version_number:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
         queue.succeed(lease, chunks=count)
 

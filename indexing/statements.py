@@ -14,7 +14,10 @@ from django.db import connection
 
 JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
-PREPARED = ("queue", "sink")  # whose statements are one plan for every value; the search chooses its plans by the values
+PREPARED = (
+    "queue",
+    "sink",
+)  # whose statements are one plan for every value; the search chooses its plans by the values
 
 
 @cache
@@ -31,13 +34,29 @@ def run_statement(text: str, parameters: Mapping[str, Any]) -> list[dict[str, An
         return _named_rows(cursor)
 
 
+@cache
+def _numbered(text: str) -> tuple[str, tuple[str, ...]]:
+    """A statement without its comments and with $1, $2 … for `%(name)s`, and the names in this order."""
+    names: list[str] = []
+
+    def number(match: re.Match[str]) -> str:
+        if match[1] not in names:
+            names.append(match[1])
+        return f"${names.index(match[1]) + 1}"
+
+    bare = re.sub(r"^\s*--.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"%\((\w+)\)s", number, bare).replace("%%", "%"), tuple(names)
+
+
 def _run_prepared(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The same, parsed and planned once a connection: Django's own cursors paste the values into the text, and planning the
-    claim takes longer than running it. The plans live as long as the connection (`CONN_MAX_AGE`)."""
+    claim takes longer than running it. The plans live as long as the connection (`CONN_MAX_AGE`). Raises `KeyError` for a
+    parameter that is missing."""
+    numbered, names = _numbered(text)
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.execute(text, parameters, prepare=True)
+    with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
+        cursor.execute(numbered, [parameters[name] for name in names], prepare=True)
         return _named_rows(cursor)
 
 

@@ -61,7 +61,7 @@ SELECT count(*) AS count, count(v.chunk_id) AS vectors,
 
 -- name: lock_document
 -- Lock the document for the finish and read what may have changed since the claim. No row: it does not exist.
-SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version
+SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version, d.published_version
   FROM document d WHERE d.id = %(document)s AND d.tenant_id = %(tenant)s FOR NO KEY UPDATE;
 
 -- name: still_wanted
