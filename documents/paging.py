@@ -18,20 +18,20 @@ MAX_PAGE = 100  # rows
 Row = TypeVar("Row", bound=Model)
 
 
-def page_of(rows: QuerySet[Row], *, limit: int, cursor: str) -> tuple[Sequence[Row], str]:
+def page_of(rows: QuerySet[Row], *, limit: int, cursor: str, moment: str = "created_at") -> tuple[Sequence[Row], str]:
     """The page of `rows` that begins after `cursor` (empty: the first), and the cursor of the next one (empty: none follows).
 
-    The rows have `created_at`. Raises `InvalidInput` for a cursor that is none.
+    `moment`: the field of the rows that says when they came to be. Raises `InvalidInput` for a cursor that is none.
     """
     if cursor:
         at, last = _position(rows, cursor)
-        rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
-    page = list(rows.order_by("-created_at", "-pk")[: limit + 1])
-    return page[:limit], _cursor(page[limit - 1]) if len(page) > limit else ""
+        rows = rows.filter(Q((f"{moment}__lt", at)) | Q((moment, at), pk__lt=last))
+    page = list(rows.order_by(f"-{moment}", "-pk")[: limit + 1])
+    return page[:limit], _cursor(page[limit - 1], moment) if len(page) > limit else ""
 
 
-def _cursor(row: Any) -> str:
-    return base64.urlsafe_b64encode(f"{row.created_at.isoformat()} {row.pk}".encode()).decode()
+def _cursor(row: Any, moment: str) -> str:
+    return base64.urlsafe_b64encode(f"{getattr(row, moment).isoformat()} {row.pk}".encode()).decode()
 
 
 def _position(rows: QuerySet[Row], cursor: str) -> tuple[datetime, Any]:

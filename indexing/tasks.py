@@ -17,7 +17,7 @@ from documents.paging import page_of
 from documents.ports import search_index
 from documents.querysets import User
 from indexing import queue
-from indexing.models import IndexTask
+from indexing.models import IndexTask, TaskEvent
 from indexing.states import TaskState
 
 
@@ -51,6 +51,15 @@ def visible_task(*, actor: User, task_id: int) -> IndexTask:
     if task is None:
         raise NotFound(_("There is no such index task, or you may not see it."))
     return task
+
+
+def list_events(*, actor: User, task_id: int, limit: int = 50, cursor: str = "") -> tuple[Sequence[TaskEvent], str]:
+    """One page of what happened to a task, newest first, and the cursor of the next page (empty after the last).
+
+    Raises `NotFound`, and `InvalidInput` for a cursor that is none.
+    """
+    task = visible_task(actor=actor, task_id=task_id)
+    return page_of(TaskEvent.objects.filter(task_id=task.pk), limit=limit, cursor=cursor, moment="at")
 
 
 @transaction.atomic

@@ -32,6 +32,7 @@ class Confirmation:
     question: str
     consequences: tuple[str, ...]
     button: str
+    danger: bool = True  # something is taken from readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,20 @@ COMMANDS: dict[str, Command] = {
     "readers": Command(ReadersForm, _set_readers),
     "restore": Command(RestoreForm, _restore),
     "staleness": Command(StalenessForm, _set_staleness),
-    "retry": Command(CommandForm, _retry),
+    "retry": Command(
+        CommandForm,
+        _retry,
+        Confirmation(
+            noop("Try to index “%(title)s” again?"),
+            (
+                noop("Readers go on finding what they find now until it is searchable."),
+                noop("What was computed before is not computed again."),
+                noop("The failures counted so far are forgotten for good. It can be cancelled again at any time."),
+            ),
+            noop("Try again now"),
+            danger=False,
+        ),
+    ),
     "withdraw": Command(
         CommandForm,
         _withdraw,

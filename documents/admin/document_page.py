@@ -117,6 +117,7 @@ def _confirm(
         "document": document,
         "consequences": [_(sentence) for sentence in wanted.confirmation.consequences],
         "button": _(wanted.confirmation.button),
+        "danger": wanted.confirmation.danger,
         "form": form,
         "action": reverse(f"admin:documents_document_{name}", args=[document.pk]),
     }

@@ -27,6 +27,7 @@ from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import tasks
 from indexing.admin import chunk_page, task_page
 from indexing.admin.badges import is_being_cancelled, task_badge
+from indexing.admin.confirmation import CANCEL, RETRY, ask, ask_for_many
 from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
 from indexing.models import IndexTask
 from indexing.states import TaskState
@@ -164,8 +165,11 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         )
 
     @admin.action(description=_("Retry failed tasks"), permissions=["retry_dead"])
-    def retry_dead_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
+    def retry_dead_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> HttpResponseBase | None:
         dead = queryset.filter(state=TaskState.DEAD)
+        site = self.admin_site.each_context(request)
+        if dead.exists() and (asked := ask_for_many(request, dead, "retry_dead_tasks", RETRY, site)):
+            return asked
         done, refused = _each(request, dead, tasks.retry_task)
         if done:
             said = ngettext("%(count)d task is tried again.", "%(count)d tasks are tried again.", len(done))
@@ -173,9 +177,13 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         elif not refused:
             messages.warning(request, gettext("None of the selected tasks has failed; nothing was changed."))
         _report(request, refused)
+        return None
 
     @admin.action(description=_("Cancel tasks"), permissions=["oversee"])
-    def cancel_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
+    def cancel_tasks(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> HttpResponseBase | None:
+        site = self.admin_site.each_context(request)
+        if asked := ask_for_many(request, queryset, "cancel_tasks", CANCEL, site):
+            return asked
         done, refused = _each(request, queryset, tasks.cancel_task)
         stopping = sum(map(is_being_cancelled, done))
         if cancelled := len(done) - stopping:
@@ -189,18 +197,27 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
             )
             messages.success(request, said % {"count": stopping})
         _report(request, refused)
+        return None
 
     def page(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
-        task = self.get_queryset(request).select_related("document", "tenant", "pipeline").filter(pk=task_id).first()
-        if task is None:
-            raise Http404
+        task = self._shown(request, task_id)
         return task_page.show(request, task, self.admin_site.each_context(request))
 
     def retry(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
+        if request.method == "GET":
+            return ask(request, self._shown(request, task_id), RETRY, self.admin_site.each_context(request))
         return task_page.command(request, task_id, tasks.retry_task, lambda _task: gettext("The task is tried again."))
 
     def cancel(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
+        if request.method == "GET":
+            return ask(request, self._shown(request, task_id), CANCEL, self.admin_site.each_context(request))
         return task_page.command(request, task_id, tasks.cancel_task, _cancelled)
+
+    def _shown(self, request: HttpRequest, task_id: int) -> IndexTask:
+        task = self.get_queryset(request).select_related("document", "tenant", "pipeline").filter(pk=task_id).first()
+        if task is None:
+            raise Http404
+        return task
 
     def chunks(self, request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
         return chunk_page.show(request, document_id, self.admin_site.each_context(request))

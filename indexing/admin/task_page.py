@@ -19,21 +19,36 @@ from documents.errors import DocumentsError, NotFound
 from documents.models import AuditEvent
 from indexing import pauses
 from indexing.admin.badges import is_being_cancelled, task_badge
-from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
+from indexing.messages import (
+    POOLS,
+    TYPES,
+    duration_words,
+    error_sentence,
+    event_sentence,
+    progress_words,
+    refusal_words,
+    stage_word,
+    state_word,
+)
 from indexing.models import IndexTask, TaskEvent
 from indexing.states import TaskState
-
-EVENTS = 200  # newest events shown
+from indexing.timeline import Attempt, timeline_of
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Entry:
+    """One attempt, or something that happened between two, in words."""
+
     at: datetime
     words: str
-    attempt: int | None = None
-    worker: str = ""  # or the person
+    who: str = ""  # the worker, or the person
     sentence: str = ""
-    refused: bool = False
+    attempt: int | None = None
+    ended_at: datetime | None = None
+    stage: str = ""
+    took: str = ""
+    asked_to_stop: datetime | None = None
+    refused: tuple[tuple[datetime, str], ...] = ()
 
 
 def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> HttpResponseBase:
@@ -53,7 +68,7 @@ def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> Http
         "pause": pause.sentence if pause and task.pipeline_id in pause.pipelines else "",
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,
-        "events": _events(task),
+        "entries": list(map(_entry, timeline_of(task))),
     }
     return TemplateResponse(request, "admin/indexing/indextask/page.html", context)
 
@@ -78,23 +93,38 @@ def command(
     return redirect("admin:indexing_indextask_change", task_id)
 
 
-def _events(task: IndexTask) -> list[Event]:
-    """What the task went through and what people asked of it, newest first."""
-    moves = TaskEvent.objects.filter(task_id=task.pk).order_by("-id")[:EVENTS]
-    asked = AuditEvent.objects.filter(document_id=task.document_id, detail__task=task.pk)[:EVENTS]
-    wishes = [Event(entry.at, entry.words, worker=entry.actor) for entry in map(entry_of, asked)]
-    return sorted([*map(_event, moves), *wishes], key=lambda event: event.at, reverse=True)[:EVENTS]
+def _entry(told: Attempt | TaskEvent | AuditEvent) -> Entry:
+    if isinstance(told, Attempt):
+        return _attempt(told)
+    if isinstance(told, AuditEvent):
+        done = entry_of(told)
+        return Entry(done.at, done.words, done.actor)
+    if told.kind == "refused":  # of an attempt that lies too far back to be shown
+        return Entry(told.at, refusal_words(told.action, told.code, told.detail), told.worker or "")
+    if told.from_state is None:
+        return Entry(told.at, _("ordered"))
+    words = f"{state_word(told.from_state)} → {state_word(told.to_state or told.from_state)}"
+    return Entry(told.at, words, sentence=event_sentence(told.code))
 
 
-def _event(event: TaskEvent) -> Event:
-    refused = event.kind == "refused"
-    if refused:
-        words = _("A late write was refused: the lease was over.")
-    elif event.from_state is None:
-        words = _("ordered")
-    elif event.from_state == event.to_state:
-        words = _("taken over: the lease of the attempt before had ended")
+def _attempt(attempt: Attempt) -> Entry:
+    if attempt.ended_at is None:
+        words = state_word(TaskState.RUNNING)
+    elif attempt.end == TaskState.RUNNING:
+        words = _("Lease lost")
+    elif attempt.end == TaskState.PENDING:
+        words = _("Given back")
     else:
-        words = f"{state_word(event.from_state)} → {state_word(event.to_state or event.from_state)}"
-    sentence = "" if refused else error_sentence(event.code)
-    return Event(event.at, words, event.attempts, event.worker or "", sentence, refused)
+        words = state_word(attempt.end)
+    return Entry(
+        attempt.at,
+        words,
+        attempt.worker,
+        event_sentence(attempt.code or ("LEASE_EXPIRED" if attempt.end == TaskState.RUNNING else None)),
+        attempt.number,
+        attempt.ended_at,
+        stage_word(attempt.stage),
+        duration_words(attempt.seconds) if attempt.seconds is not None else "",
+        attempt.asked_to_stop,
+        tuple((event.at, refusal_words(event.action, event.code, event.detail)) for event in attempt.refused),
+    )

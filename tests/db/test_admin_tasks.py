@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from documents.models import AuditEvent, Document
-from indexing import queue
+from indexing import queue, tasks
 from indexing.errors import DocumentCorrupt
 from indexing.groups import OPERATORS
 from indexing.models import IndexTask
+from indexing.states import Stage
 from tests.concurrency.leases import expire
 from tests.db.office import Office, words
 from tests.db.staging import claim, finished
@@ -39,13 +41,13 @@ def dead(world: Any, title: str = "Travel") -> IndexTask:
     return IndexTask.objects.get(pk=lease.task_id)
 
 
-def act(office: Office, who: str, action: str, *tasks: IndexTask) -> Any:
-    data = {"action": action, "_selected_action": [task.pk for task in tasks]}
+def act(office: Office, who: str, action: str, *chosen: IndexTask) -> Any:
+    data = {"action": action, "_selected_action": [task.pk for task in chosen], "confirmed": "yes"}
     return office.clients[who].post(reverse(LIST), data, follow=True)
 
 
-def states(*tasks: IndexTask) -> list[str]:
-    return [IndexTask.objects.values_list("state", flat=True).get(pk=task.pk) for task in tasks]
+def states(*chosen: IndexTask) -> list[str]:
+    return [IndexTask.objects.values_list("state", flat=True).get(pk=task.pk) for task in chosen]
 
 
 def test_list_says_what_is_wrong(office: Office) -> None:
@@ -68,17 +70,52 @@ def test_list_takes_as_many_queries_for_many_as_for_one(office: Office) -> None:
     assert len(many) == len(one) <= 12
 
 
-def test_page_shows_everything_that_happened(office: Office) -> None:
+def test_page_shows_each_attempt_with_its_end_and_its_late_writes(office: Office) -> None:
     office.world.publish(office.world.upload())
     late = claim("first-worker")
+    queue.report(late, stage=Stage.EMBED, done=1, total=2)
     expire(late.task_id)
     lease = claim("second-worker")
+    queue.report(lease, stage=Stage.VALIDATE)
     queue.record_refusal(late, action="stage")
     finished(lease)
     shown = words(office.get("operator", "admin:indexing_indextask_change", lease.task_id))
-    for expected in ("ordered", "Waiting → Running", "taken over", "A late write was refused", "Running → Succeeded"):
-        assert expected in shown
-    assert "second-worker" in shown
+    second, first = shown.index("Attempt 2 · Succeeded"), shown.index("Attempt 1 · Lease lost")
+    assert second < first < shown.index("ordered"), "newest first"
+    assert "Worker second-worker" in shown[second:first]
+    assert "Last stage Checking the result" in shown[second:first]
+    for expected in (
+        "Worker first-worker",
+        "Last stage Computing vectors",
+        "Its lease ran out",
+        "Storing chunks was refused: attempt 2 had taken over.",
+    ):
+        assert expected in shown[first:]
+    assert "published v1" in shown
+
+
+def test_page_shows_peoples_wishes_between_the_attempts(office: Office) -> None:
+    task = dead(office.world)
+    tasks.retry_task(actor=office.people["operator"], task_id=task.pk)
+    claim("next")
+    shown = words(office.get("operator", "admin:indexing_indextask_change", task.pk))
+    running, asked, ended = (
+        shown.index(part) for part in ("Attempt 2 · Running", "olga asked to index v1 again", "Attempt 1 · Failed")
+    )
+    assert running < asked < ended
+    assert "The file is damaged" in shown[ended:]
+
+
+def test_page_tells_what_was_noted_before_reasons_were(office: Office) -> None:
+    task = dead(office.world)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO task_event (task_id, tenant_id, kind, attempts, worker, code) "
+            "SELECT id, tenant_id, 'refused', 1, 'old', 'LEASE_LOST' FROM index_task WHERE id = %s",
+            [task.pk],
+        )
+    shown = words(office.get("operator", "admin:indexing_indextask_change", task.pk))
+    assert "A late write was refused: the lease was over." in shown
 
 
 def test_one_task_is_retried_by_editors_and_operators(office: Office) -> None:
@@ -87,7 +124,13 @@ def test_one_task_is_retried_by_editors_and_operators(office: Office) -> None:
     for who in ("reader", "outsider", "other_editor"):
         assert office.clients[who].post(url).status_code == 404
     assert states(task) == ["DEAD"]
-    assert office.clients["operator"].get(url).status_code == 405
+    asked = words(office.clients["operator"].get(url))
+    assert "Try to index “Travel” v1 again?" in asked
+    assert "Readers find nothing of this document until it is indexed." in asked
+    assert "forgotten for good" in asked
+    assert office.clients["reader"].get(url).status_code == 404
+    assert states(task) == ["DEAD"]
+    assert office.clients["operator"].put(url).status_code == 405
     assert office.clients["operator"].post(url).status_code == 302
     assert states(task) == ["PENDING"]
     assert AuditEvent.objects.filter(action="retry", actor_name="olga").exists()
@@ -124,6 +167,7 @@ def test_cancelling_a_running_task_tells_the_truth(office: Office) -> None:
     assert "olga" in shown
     assert "asked to cancel the indexing of v1" in shown
     assert b"/cancel/" not in answer.content
+    assert "Asked to stop" in shown
     for page in (answer, office.get("operator", LIST), office.page("editor", document)):
         assert "Cancelling…" in words(page)
     url = reverse("admin:documents_document_states")
@@ -154,6 +198,26 @@ def test_types_and_pools_are_words(office: Office) -> None:
     assert "Travel v1" in words(office.get("operator", LIST, pool="online", type="INDEX"))
     assert "Travel v1" not in words(office.get("operator", LIST, pool="bulk"))
     assert "Travel v1" not in words(office.get("operator", LIST, type="REINDEX"))
+
+
+@pytest.mark.parametrize(
+    ("action", "button"), [("retry_dead_tasks", "Try again now"), ("cancel_tasks", "Cancel indexing")]
+)
+def test_bulk_actions_ask_first(office: Office, action: str, button: str) -> None:
+    task, other = dead(office.world, "First"), dead(office.world, "Second")
+    chosen = {"action": action, "_selected_action": [task.pk, other.pk]}
+    client = office.clients["superuser"]
+    asked = client.post(reverse(LIST), chosen)
+    shown = words(asked)
+    for expected in ("First · v1", "Second · v1", "Readers go on finding what they find now.", button):
+        assert expected in shown
+    assert states(task, other) == ["DEAD", "DEAD"]
+    sent = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.content.decode())
+    data: dict[str, list[str]] = {}
+    for name, value in sent:
+        data.setdefault(name, []).append(value)
+    client.post(reverse(LIST), data)
+    assert states(task, other) == (["PENDING"] * 2 if action == "retry_dead_tasks" else ["CANCELLED"] * 2)
 
 
 def test_bulk_retry_needs_its_own_permission(office: Office) -> None:

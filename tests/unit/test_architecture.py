@@ -18,9 +18,9 @@ PRODUCT = ("documents", "indexing", "kbsite")
 # Top may import lower. A new module must be given its place here.
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
-    ("engine", "worker search provider_watch attempt embedding heartbeat tasks passages"),
+    ("engine", "worker search provider_watch attempt embedding heartbeat tasks timeline passages"),
     ("stores", "sink queue cache canary provider_gate pauses port"),
-    ("foundation", "models provider_models statements providers pipelines messages groups retrying"),
+    ("foundation", "models cache_models provider_models statements providers pipelines messages groups retrying"),
     (
         "pure",
         "states lease turns backoff breaker errors blocks identity lexical ranking citations inspection parsers splitters embedders "
