@@ -8,8 +8,9 @@ from rest_framework import serializers
 
 from documents.api.base import RequestSerializer
 from documents.api.serializers import PageQuerySerializer
+from documents.paging import MAX_PAGE
 from indexing import messages
-from indexing.models import IndexTask
+from indexing.models import IndexTask, TaskEvent
 from indexing.search import MAX_LIMIT, Answer, Hit, Notice
 from indexing.states import Stage, TaskState, TaskType
 from indexing.worker import Result, Round
@@ -18,6 +19,11 @@ from indexing.worker import Result, Round
 class ProgressSerializer(serializers.Serializer[IndexTask]):
     done = serializers.IntegerField(source="progress_done")
     total = serializers.IntegerField(source="progress_total")
+
+
+class StateOrNull(serializers.ChoiceField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=[state.value for state in TaskState], allow_null=True, **options)
 
 
 class IndexTaskSerializer(serializers.Serializer[IndexTask]):
@@ -53,6 +59,40 @@ class TaskQuerySerializer(PageQuerySerializer):
 
 class IndexTaskPageSerializer(serializers.Serializer[Any]):
     indexTasks = IndexTaskSerializer(many=True)
+    nextCursor = serializers.CharField(allow_null=True, help_text="null after the last page")
+
+
+class EventQuerySerializer(RequestSerializer):
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=50)
+    cursor = serializers.CharField(max_length=200, default="", allow_blank=True, help_text="`nextCursor` of a page.")
+
+
+class TaskEventSerializer(serializers.Serializer[TaskEvent]):
+    eventId = serializers.IntegerField(source="pk")
+    at = serializers.DateTimeField()
+    kind = serializers.ChoiceField(
+        choices=["move", "wish", "refused"],
+        help_text="A move from state to state; a wish that the running attempt has yet to see; a late write refused.",
+    )
+    fromState = StateOrNull(source="from_state", help_text="null for the order itself, and unless it is a move.")
+    toState = StateOrNull(source="to_state")
+    attempt = serializers.IntegerField(source="attempts", help_text="The fencing token; 0 before the first claim.")
+    worker = serializers.CharField(allow_null=True)
+    stage = serializers.ChoiceField(
+        choices=[stage.value for stage in Stage], allow_null=True, help_text="Where the attempt was that this ended."
+    )
+    action = serializers.CharField(allow_null=True, help_text="Which write was refused.")
+    code = serializers.CharField(allow_null=True, help_text="Why: stable, to be compared.")
+    message = serializers.SerializerMethodField()
+
+    def get_message(self, event: TaskEvent) -> str | None:
+        if event.kind == "refused":
+            return messages.refusal_words(event.action, event.code, event.detail)
+        return messages.event_sentence(event.code) or None
+
+
+class TaskEventPageSerializer(serializers.Serializer[Any]):
+    events = TaskEventSerializer(many=True)
     nextCursor = serializers.CharField(allow_null=True, help_text="null after the last page")
 
 

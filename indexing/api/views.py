@@ -15,10 +15,12 @@ from documents.querysets import OPERATING_ROLES, tenants_where
 from indexing import tasks
 from indexing.api.serializers import (
     AnswerSerializer,
+    EventQuerySerializer,
     IndexTaskPageSerializer,
     IndexTaskSerializer,
     RoundSerializer,
     SearchQuerySerializer,
+    TaskEventPageSerializer,
     TaskQuerySerializer,
 )
 from indexing.search import search
@@ -50,6 +52,21 @@ class IndexTaskView(ApiView):
     @extend_schema(summary="Where the indexing of a version is", responses=IndexTaskSerializer)
     def get(self, request: Request, task_id: int) -> Response:
         return answer(IndexTaskSerializer, tasks.visible_task(actor=request.user, task_id=task_id))
+
+
+class TaskEventsView(ApiView):
+    @extend_schema(
+        summary="What happened to an index task, newest first: moves, wishes, late writes refused",
+        operation_id="index_task_events_list",
+        parameters=[EventQuerySerializer],
+        responses=TaskEventPageSerializer,
+    )
+    def get(self, request: Request, task_id: int) -> Response:
+        query = valid(EventQuerySerializer, request.query_params)
+        page, cursor = tasks.list_events(
+            actor=request.user, task_id=task_id, limit=query["limit"], cursor=query["cursor"]
+        )
+        return answer(TaskEventPageSerializer, {"events": page, "nextCursor": cursor or None})
 
 
 class RetryView(ApiView):
