@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
 from documents.models import Document, Tenant
+from indexing.cache_models import EmbeddedText, EmbeddingCache, ParseCache  # noqa: F401  (for Django)
 from indexing.provider_models import EmbeddingCanary, EmbeddingProvider, ProviderEvent  # noqa: F401  (for Django)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
@@ -306,55 +307,6 @@ class PointerLog(models.Model):
     class Meta:
         db_table = "pointer_log"
         ordering = ["id"]
-
-
-class ParseCache(models.Model):
-    """A parsed document as compressed JSON, per tenant, content and parser revision."""
-
-    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False)
-    content_digest = models.CharField(max_length=64)
-    media_type = models.CharField(max_length=100)
-    parser_revision = models.CharField(max_length=50)
-    parsed = models.BinaryField()
-    created_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "parse_cache"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["tenant", "content_digest", "media_type", "parser_revision"], name="parse_cache_key"
-            )
-        ]
-
-
-class EmbeddingCache(models.Model):
-    """A vector per tenant, model fingerprint and digest of the embedded text: survives tasks and crashes."""
-
-    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False)
-    fingerprint = models.CharField(max_length=64)
-    text_digest = models.CharField(max_length=64)
-    embedding = VectorField()
-    created_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "embedding_cache"
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
-        ]
-
-
-class EmbeddedText(models.Model):
-    """Which document has which embedded text: a purge finds its vectors by this, those of a task that died before staging
-    too. Written in the transaction that reads or writes them; no foreign keys, since its lease says which document."""
-
-    pk = models.CompositePrimaryKey("document_id", "text_digest")
-    document_id = models.UUIDField()
-    text_digest = models.CharField(max_length=64)
-    tenant_id = models.BigIntegerField()
-
-    class Meta:
-        db_table = "embedded_text"
-        indexes = [models.Index(fields=["tenant_id", "text_digest"], name="embedded_text_of_tenant")]
 
 
 class TermStatistic(models.Model):
