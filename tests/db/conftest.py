@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from indexing.errors import EmbeddingUnavailable
-from tests.concurrency.conftest import stub_world  # noqa: F401  (a fixture)
+from tests.concurrency.conftest import stub_world, without  # noqa: F401  (fixtures)
 from tests.db.api import Caller
 from tests.factories import World, make_world
 
