@@ -59,6 +59,10 @@ PARAMETERS = [
     "pool",
 ]
 
+MISHANDLED = {
+    name: ODD[name] for name in ("nul", "too-long-a-number", "beyond-parsing", "nan", "far-date")
+}  # most often
+
 
 @pytest.fixture
 def office() -> Office:
@@ -108,16 +112,15 @@ def everything(office: Office) -> tuple[Document, IndexTask, list[str]]:
 
 
 def test_in_the_query(office: Office) -> None:
-    """Each value in every parameter at once, and what is most often mishandled in each of them alone."""
+    """Each value in every parameter at once."""
     client = patient(office.clients["superuser"])
     _, _, pages = everything(office)
     start = {"tenant": office.world.tenant.slug, "q": "x", "app_label": "documents"}
     start |= {"model_name": "membership", "field_name": "user"}
-    tried = [dict.fromkeys(PARAMETERS, odd) for odd in ODD.values()]
-    tried += [{name: ODD["nul"]} for name in PARAMETERS]
+    tried = {value: dict.fromkeys(PARAMETERS, odd) for value, odd in ODD.items()}
     wrong = [
-        (page, query)
-        for page, query in itertools.product(pages, tried)
+        (page, value)
+        for page, (value, query) in itertools.product(pages, tried.items())
         if fails(client.get(f"{page}?{urlencode({**start, **query})}"))
     ]
     assert not wrong
@@ -184,7 +187,7 @@ def test_in_a_form(office: Office) -> None:
     wrong = [
         (address, name, value)
         for address, fields in forms
-        for name, (value, odd) in itertools.product(fields, ODD.items())
+        for name, (value, odd) in itertools.product(fields, MISHANDLED.items())
         if fails(
             client.post(address, {**fields, name: odd.decode("utf-8", "replace") if isinstance(odd, bytes) else odd})
         )

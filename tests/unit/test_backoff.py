@@ -101,11 +101,14 @@ TRANSIENT = [kind for kind in all_errors() if kind.disposition is Disposition.TR
 
 @pytest.mark.parametrize("error", [kind for kind in TRANSIENT if kind.tries])
 def test_what_fails_twice_at_the_same_file_is_not_tried_on_and_on(error: type[IndexingError]) -> None:
-    assert [verdict(error(), failures=failures) for failures in (0, 1, 2)] == [
+    """Other failures count for the whole budget, not for this one."""
+    assert [verdict(error(), before=before) for before in (0, 1, 2)] == [
         Verdict(TaskState.RETRY_WAIT, 1, 10),
         Verdict(TaskState.DEAD, 1),
         Verdict(TaskState.DEAD, 1),
     ]
+    assert verdict(error(), failures=3) == Verdict(TaskState.RETRY_WAIT, 1, 80)
+    assert verdict(error(), failures=4) == Verdict(TaskState.DEAD, 1)
     assert verdict(error(), max_failures=1) == Verdict(TaskState.DEAD, 1)
     assert error in (errors.ParseCrashed, errors.ParseTimeout)
 
