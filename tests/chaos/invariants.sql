@@ -42,6 +42,13 @@ SELECT 'task ' || e.task_id || ' succeeded with ' || count(l.id) || ' moves of a
  WHERE e.to_state = 'SUCCEEDED'
  GROUP BY e.id HAVING count(l.id) <> 1;
 
+-- name: both_or_neither
+-- A pointer moves in the transaction that ends its task.
+SELECT 'document ' || m.document_id || ' was switched to version ' || m.version_number || ' apart from its task''s success' AS what
+  FROM chaos.moment m
+ WHERE m.kind = 'switched'
+   AND NOT EXISTS (SELECT 1 FROM chaos.success s WHERE s.task_id = m.task_id AND s.attempts = m.attempts AND s.xact = m.xact);
+
 -- name: checked_before_its_lease_ended
 -- A success was fenced in its own transaction, while the lease lived.
 SELECT 'task ' || s.task_id || ' attempt ' || s.attempts || ' succeeded without a live lease' AS what

@@ -177,7 +177,8 @@ class Nemesis:
     def _hold_lock(self) -> bool:
         table = self._rng.choice(("document", "index_task"))
         rows = {
-            "document": "SELECT 1 FROM document ORDER BY updated_at DESC LIMIT 1 FOR UPDATE",
+            "document": """SELECT 1 FROM document WHERE id IN (SELECT document_id FROM index_task WHERE state = 'RUNNING')
+                            LIMIT 1 FOR UPDATE""",
             "index_task": "SELECT 1 FROM index_task WHERE state = 'RUNNING' LIMIT 1 FOR UPDATE",
         }
         self._hold(rows[table], seconds=self._rng.uniform(0.3, 1.5) * self._request.lease)

@@ -18,7 +18,7 @@ CREATE TABLE chaos.wrong_result (id bigserial PRIMARY KEY, at timestamptz DEFAUL
 -- Moments in the life of a document. Each is written under the lock of the document's row, so `id` is their true order.
 CREATE TABLE chaos.moment (
     id bigserial PRIMARY KEY, kind text NOT NULL, document_id uuid NOT NULL, version_number int, task_id bigint,
-    attempts int, at timestamptz DEFAULT clock_timestamp());
+    attempts int, xact xid8 DEFAULT pg_current_xact_id(), at timestamptz DEFAULT clock_timestamp());
 CREATE INDEX ON chaos.moment (document_id, id);
 
 -- Every check of a lease that the product let pass: what it was good for, and when that was.
@@ -26,6 +26,7 @@ CREATE TABLE chaos.passed_check (
     id bigserial PRIMARY KEY, task_id bigint, attempts int, xact xid8, lease_until timestamptz, checked_at timestamptz);
 CREATE INDEX ON chaos.passed_check (task_id, attempts);
 CREATE TABLE chaos.success (id bigserial PRIMARY KEY, task_id bigint, attempts int, xact xid8, at timestamptz);
+CREATE INDEX ON chaos.success (task_id, attempts);
 
 -- Cached vectors that were removed again: who notes such a text need not have its vector any more.
 CREATE TABLE chaos.forgotten_vector (tenant_id bigint, text_digest text);

@@ -37,6 +37,7 @@ SABOTAGE = {
         SELECT 'switched', p.document_id, v.number, p.task_id FROM search_pointer p, (VALUES (3), (2)) v (number)""",
     "one_attempt_switched_it_on": "DELETE FROM task_event WHERE to_state = 'SUCCEEDED'",
     "one_move_per_success": "DELETE FROM pointer_log",
+    "both_or_neither": "UPDATE chaos.moment SET xact = '3' WHERE kind = 'switched'",
     "checked_before_its_lease_ended": "DELETE FROM chaos.passed_check",
     "every_fence_was_alive": "UPDATE chaos.passed_check SET checked_at = lease_until",
     "visible_sets_are_the_oracles": "UPDATE chunk SET text = 'something else' WHERE ordinal = 0",
