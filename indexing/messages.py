@@ -85,7 +85,7 @@ REFUSALS: dict[str, str] = {
 
 MOVE_REASONS: dict[str, str] = {
     "LEASE_EXPIRED": noop("Its lease ran out: the worker stopped or lost touch. The next attempt took over."),
-    "RELEASED": noop("The worker gave the task back: it was told to stop, or nobody wants to cancel it any more."),
+    "RELEASED": noop("The worker gave the task back: it was told to stop, or the reason to stop had gone."),
     "REOPENED": noop("It is tried again with a new budget."),
     "CANCEL_REQUESTED": noop("A person asked to cancel it."),
     "WANTED_AGAIN": noop("It is wanted again: the wish to cancel it is gone."),

@@ -13,6 +13,7 @@ from indexing import messages
 from indexing.models import IndexTask, TaskEvent
 from indexing.search import MAX_LIMIT, Answer, Hit, Notice
 from indexing.states import Stage, TaskState, TaskType
+from indexing.tasks import LATEST, SOONEST
 from indexing.worker import Result, Round
 
 
@@ -21,17 +22,14 @@ class ProgressSerializer(serializers.Serializer[IndexTask]):
     total = serializers.IntegerField(source="progress_total")
 
 
-class StateOrNull(serializers.ChoiceField):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(choices=[state.value for state in TaskState], allow_null=True, **options)
-
-
 class IndexTaskSerializer(serializers.Serializer[IndexTask]):
     taskId = serializers.IntegerField(source="pk")
     documentId = serializers.UUIDField(source="document_id")
     versionNumber = serializers.IntegerField(source="version_number")
     taskType = serializers.ChoiceField(source="task_type", choices=[kind.value for kind in TaskType])
     pipeline = serializers.CharField(source="pipeline.name")
+    pool = serializers.CharField(help_text="Which workers take it.")
+    priority = serializers.IntegerField(help_text="Lower is sooner.")
     state = serializers.ChoiceField(choices=[state.value for state in TaskState])
     stage = serializers.ChoiceField(choices=[stage.value for stage in Stage], allow_null=True)
     progress = ProgressSerializer(source="*", help_text="Counted within the stage.")
@@ -57,6 +55,12 @@ class TaskQuerySerializer(PageQuerySerializer):
     documentId = serializers.UUIDField(required=False, help_text="Only tasks of this document.")
 
 
+class PrioritySerializer(RequestSerializer):
+    priority = serializers.IntegerField(
+        min_value=SOONEST, max_value=LATEST, help_text="Lower is sooner; a publish has 0."
+    )
+
+
 class IndexTaskPageSerializer(serializers.Serializer[Any]):
     indexTasks = IndexTaskSerializer(many=True)
     nextCursor = serializers.CharField(allow_null=True, help_text="null after the last page")
@@ -74,8 +78,14 @@ class TaskEventSerializer(serializers.Serializer[TaskEvent]):
         choices=["move", "wish", "refused"],
         help_text="A move from state to state; a wish that the running attempt has yet to see; a late write refused.",
     )
-    fromState = StateOrNull(source="from_state", help_text="null for the order itself, and unless it is a move.")
-    toState = StateOrNull(source="to_state")
+    fromState = serializers.CharField(
+        source="from_state",
+        allow_null=True,
+        help_text="A task's state; null for the order itself, and unless it is a move.",
+    )
+    toState = serializers.CharField(
+        source="to_state", allow_null=True, help_text="A task's state; null unless it is a move."
+    )
     attempt = serializers.IntegerField(source="attempts", help_text="The fencing token; 0 before the first claim.")
     worker = serializers.CharField(allow_null=True)
     stage = serializers.ChoiceField(

@@ -18,6 +18,7 @@ from indexing.api.serializers import (
     EventQuerySerializer,
     IndexTaskPageSerializer,
     IndexTaskSerializer,
+    PrioritySerializer,
     RoundSerializer,
     SearchQuerySerializer,
     TaskEventPageSerializer,
@@ -52,6 +53,17 @@ class IndexTaskView(ApiView):
     @extend_schema(summary="Where the indexing of a version is", responses=IndexTaskSerializer)
     def get(self, request: Request, task_id: int) -> Response:
         return answer(IndexTaskSerializer, tasks.visible_task(actor=request.user, task_id=task_id))
+
+    @extend_schema(
+        summary="Give a waiting task another priority, for operators",
+        request=PrioritySerializer,
+        responses={200: IndexTaskSerializer},
+    )
+    def patch(self, request: Request, task_id: int) -> Response:
+        priority = valid(PrioritySerializer, request.data)["priority"]
+        return answer(
+            IndexTaskSerializer, tasks.prioritise_task(actor=request.user, task_id=task_id, priority=priority)
+        )
 
 
 class TaskEventsView(ApiView):

@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 
 from documents.models import AuditEvent, Document
 from documents.readers import Reader
+from indexing import queue
 from indexing.models import IndexTask, TaskEvent
+from indexing.states import Stage
 from indexing.worker import Worker
 from tests.concurrency.leases import claim, expire
 from tests.db.api import Answer, Caller, at
@@ -287,3 +289,30 @@ def test_the_state_while_a_new_version_is_indexed(cast: Cast) -> None:
     state = cast.editor.get(at(document)).json
     assert (state["indexState"], state["searchableVersion"], state["stalenessSeconds"]) == ("SEARCHABLE", 2, None)
     assert Document.objects.get().revision == 4
+
+
+def test_events_of_a_task_say_who_did_what_and_why(cast: Cast) -> None:
+    world, editor = cast.world, cast.editor
+    task_id = world.publish(world.upload()).ticket.task_id
+    late = claim("first")
+    queue.report(late, stage=Stage.EMBED)
+    expire(task_id)
+    claim("second")
+    queue.record_refusal(late, action="stage")
+    queue.cancel(task_id=task_id)
+    first = editor.get(f"index-tasks/{task_id}/events", limit="3").json
+    assert [(event["kind"], event["attempt"], event["worker"], event["code"]) for event in first["events"]] == [
+        ("wish", 2, "second", "CANCEL_REQUESTED"),
+        ("refused", 1, "first", "TAKEN_OVER"),
+        ("move", 2, "second", "LEASE_EXPIRED"),
+    ]
+    assert first["events"][1]["action"] == "stage"
+    assert first["events"][1]["message"] == "Storing chunks was refused: attempt 2 had taken over."
+    assert (first["events"][2]["stage"], first["events"][2]["fromState"]) == ("EMBED", "RUNNING")
+    rest = editor.get(f"index-tasks/{task_id}/events", cursor=first["nextCursor"]).json
+    assert [(event["fromState"], event["toState"]) for event in rest["events"]] == [
+        ("PENDING", "RUNNING"),
+        (None, "PENDING"),
+    ]
+    assert rest["nextCursor"] is None
+    assert Caller(make_world().editor).get(f"index-tasks/{task_id}/events").status == 404
