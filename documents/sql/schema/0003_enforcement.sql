@@ -13,6 +13,9 @@ BEGIN
        AND EXISTS (SELECT 1 FROM document_version WHERE content_id = OLD.id) THEN
         RAISE EXCEPTION 'stored content %: a version has it', OLD.id USING ERRCODE = 'KB004';
     END IF;
+    IF OLD.state = 'deleting' AND NEW.state <> 'deleting' THEN
+        RAISE EXCEPTION 'stored content %: its file may be gone already', OLD.id USING ERRCODE = 'KB004';
+    END IF;
     RETURN NEW;
 END $$;
 CREATE TRIGGER stored_content_guard BEFORE UPDATE ON stored_content FOR EACH ROW EXECUTE FUNCTION stored_content_guard();
@@ -20,7 +23,7 @@ CREATE TRIGGER stored_content_guard BEFORE UPDATE ON stored_content FOR EACH ROW
 -- A version is the next one of a living document, with bytes of its own tenant.
 CREATE FUNCTION document_version_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM document d JOIN stored_content s ON s.id = NEW.content_id AND s.tenant_id = d.tenant_id
+    IF NOT EXISTS (SELECT 1 FROM document d JOIN stored_content s ON s.id = NEW.content_id AND s.tenant_id = d.tenant_id AND s.state = 'confirmed'
                     WHERE d.id = NEW.document_id AND d.tenant_id = NEW.tenant_id AND d.latest_version = NEW.number
                       AND d.deleted_at IS NULL) THEN
         RAISE EXCEPTION 'version % is not the next one of a living document of its tenant', NEW.number
