@@ -169,8 +169,9 @@ def steps(request: Request, publisher: int) -> Iterator[Step]:
         yield Step(number, known.tenant, content, readers, staleness, at_once=False)
         known.contents.append(content)
         if overtaken:
-            # Known to the caches in its tenant, if that has it: its task may well end before the one of the long file.
-            quick = rng.choice([kept for kept in library[-60:] if len(kept.sections) < 8] or library)
+            # Known to its tenant's caches: its task may well end before the one of the long file.
+            same = [kept for other in documents if other.tenant == known.tenant for kept in other.contents[:-1]]
+            quick = min(rng.sample(same, min(3, len(same))) or [content], key=lambda kept: len(kept.sections))
             known.contents.append(quick)
             yield Step(number, known.tenant, quick, None, None, at_once=True)
 

@@ -58,6 +58,8 @@ def run(request: Request, *, keep: bool, say: Callable[[str], None]) -> Outcome:
             provider.tell("faults 0")
             _calm(crew, monitor)
         assert monitor.check(at_the_end=True), "the database is away after everything has ended"
+        if keep:
+            _write_events(eyes, folder / "events.tsv")
         return _outcome(request, nemesis, monitor, eyes, journal, seconds=time.monotonic() - began)
 
 
@@ -230,6 +232,16 @@ def _controlled(arguments: list[str]) -> Iterator[tuple[Controlled, str]]:
     finally:
         process.kill()
         process.communicate()
+
+
+def _write_events(eyes: Eyes, path: Path) -> None:
+    """What happened to each task, for whoever has to find out why."""
+    text = """SELECT e.at, e.task_id, t.document_id, t.version_number, e.kind, e.from_state, e.to_state, e.attempts, e.worker,
+                     e.code
+                FROM task_event e JOIN index_task t ON t.id = e.task_id ORDER BY e.id"""
+    with eyes.open().cursor().copy(f"COPY ({text}) TO STDOUT") as copy, path.open("wb") as file:
+        for part in copy:
+            file.write(part)
 
 
 def _keep(folder: Path, request: Request, say: Callable[[str], None]) -> Any:
