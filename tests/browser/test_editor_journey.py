@@ -117,6 +117,8 @@ def test_a_damaged_file_says_what_to_do(open_browser: Open, world: World, start_
     expect(page.get_by_role("link", name="Upload a new version")).to_be_visible()
     page.get_by_role("link", name="Index task", exact=True).click()
     page.get_by_role("button", name="Try again now").click()
+    expect(page.get_by_role("heading", name="Try to index “Quarterly Report” v1 again?")).to_be_visible()
+    page.get_by_role("button", name="Try again now").click()
     expect(page.get_by_text("The task is tried again.")).to_be_visible()
     expect(page.get_by_text("Failed → Waiting")).to_be_visible()
 
