@@ -25,7 +25,9 @@ class _Line:
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `NoText` or `DocumentTooLarge`. Every visible character of the file is in exactly one block; locators give the file's lines."""
+    """Raises `NoText` or `DocumentTooLarge`. Every visible character of the file is in exactly one block; locators give
+    the file's lines.
+    """
     lines = [_Line(i, one_line(line)) for i, line in enumerate(_LINE_END.split(decode_text(content)), start=1)]
     forms = _headings(lines)
     level_of = levels(forms.values())

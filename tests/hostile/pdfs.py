@@ -68,7 +68,9 @@ def kids_cycle(_: str) -> bytes:
     return pdf(objects)
 
 
-@hostile("count-lies.pdf", f"{CORRUPT} | {LARGE} | {NONE} | {HARMLESS}", "one page that says to be two thousand million")
+@hostile(
+    "count-lies.pdf", f"{CORRUPT} | {LARGE} | {NONE} | {HARMLESS}", "one page that says to be two thousand million"
+)
 def count_lies(_: str) -> bytes:
     objects = one_page()
     objects[2] = b"<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>"

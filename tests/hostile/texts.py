@@ -11,7 +11,7 @@ LARGE, NONE, CORRUPT = "DOCUMENT_TOO_LARGE", "NO_TEXT", "DOCUMENT_CORRUPT"
 add("line-of-50-megabytes.txt", lambda _: b"a line that does not end " * 2_000_000, LARGE, "one line of 50 MB")
 add("word-of-a-megabyte.txt", lambda _: b"x" * 1_000_000, HARMLESS, "one word of a million letters")
 add("han-without-end.txt", lambda _: ("汉" * 200_000).encode(), HARMLESS, "200,000 characters without a stop")
-add("line-feeds.txt", lambda _: b"\n" * 5_000_000 + b"text", HARMLESS, "five million empty lines before the text")
+add("line-feeds.txt", lambda _: b"\n" * 5_000_000 + b"text", LARGE, "five million empty lines")
 add("paragraphs-million.txt", lambda _: b"x\n\n" * 1_000_000, LARGE, "a million paragraphs of one letter")
 add(
     "marks.txt",
