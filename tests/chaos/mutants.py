@@ -71,6 +71,19 @@ def _deletion_is_not_asked() -> None:
     queue.row = sink.row = forgetful(statements.row)
 
 
+def _older_is_as_good() -> None:
+    from indexing import sink
+
+    refuse = sink.refuse_unwanted
+
+    def whatever_stands(found: dict[str, Any], *, version_number: int) -> None:
+        refuse(
+            {name: value for name, value in found.items() if name != "pointer_version"}, version_number=version_number
+        )
+
+    sink.refuse_unwanted = whatever_stands
+
+
 def _success_in_a_second_transaction() -> None:
     from django.db import transaction
 
@@ -104,7 +117,7 @@ def _task_before_document() -> None:
 
     def task_first(lease: Any, *, action: str) -> dict[str, Any]:
         queue.fence(lease, action=action)
-        time.sleep(0.1)  # makes the circle likelier, not possible
+        time.sleep(0.3)  # makes the circle likelier, not possible
         return hold(lease, action=action)
 
     sink._hold = task_first
@@ -156,6 +169,7 @@ MUTANTS: dict[str, Mutant] = {
                 " < (excluded.version_number, excluded.generation)",
             ),
         ),
+        patch=_older_is_as_good,
         owner_sql=(NO_NET,),
     ),
     "atomicity": Mutant(

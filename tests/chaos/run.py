@@ -25,7 +25,7 @@ from tests.chaos.report import Outcome
 from tests.environment import ROOT
 
 LOOK = 0.05  # seconds between two looks of the main loop
-SETTLING = 90.0  # seconds that everything may take to settle once it is left in peace
+SETTLING = 120.0  # seconds that everything may take to settle once it is left in peace
 PROXIED = ("worker-0", "worker-1", "publisher-1")  # who reaches the database through the bad network
 TELL = 5.0  # seconds between two lines about how far it is
 

@@ -17,24 +17,27 @@ IN_FORCE = """SELECT d.id, t.slug FROM document d JOIN tenant t ON t.id = d.tena
 
 def administer(stage: Stage) -> None:
     while not stage.stopped.is_set():
-        stage.every(6)
+        stage.every(3)
         chance = stage.rng.random()
-        if chance < 0.3:
-            cancel(stage)
+        if chance < 0.45:
+            cancel(stage, and_take_it_back=chance < 0.3)
         elif chance < 0.9:
             retry(stage)
-        else:
+        elif chance < 0.95:
             withdraw(stage)
 
 
-def cancel(stage: Stage) -> None:
-    from indexing.tasks import cancel_task
+def cancel(stage: Stage, *, and_take_it_back: bool) -> None:
+    """Cancel a task, one that runs if there is one."""
+    from indexing.tasks import cancel_task, retry_task
 
     found = stage.ask(UNSETTLED)
     if found:
         task, _, tenant = stage.rng.choice([row for row in found if row[1] == "RUNNING"] or found)
         actor = stage.person(f"{tenant}-operator")
         _try(stage, "cancel", lambda: cancel_task(actor=actor, task_id=task), task=task, tenant=tenant)
+        if and_take_it_back:
+            _try(stage, "retry", lambda: retry_task(actor=actor, task_id=task), task=task, tenant=tenant)
 
 
 def retry(stage: Stage) -> int:
