@@ -196,7 +196,11 @@ MUTANTS: dict[str, Mutant] = {
         edits=(Edit("sink", "cached_vectors", "tenant_id = %(tenant)s AND "),),
     ),
     "acl-join": Mutant("the readers in the search", owner_sql=(EVERYBODY_READS_THE_REQUESTED_VERSION,)),
-    "response-indices": Mutant("the indices of the provider's answer", patch=_rows_as_they_come),
+    "response-indices": Mutant(
+        "the indices of the provider's answer",
+        patch=_rows_as_they_come,
+        environment={"KB_EMBEDDING_CANARY_SECONDS": "86400"},  # a permuted answer moves the canary, too
+    ),
     "lock-order": Mutant(
         "the order of locks: the finish takes its task before its document", patch=_task_before_document
     ),
