@@ -116,7 +116,8 @@ def test_an_open_breaker_sends_nothing_and_says_why() -> None:
 
 
 def test_it_opens_once_and_raises_one_alarm(caplog: pytest.LogCaptureFixture) -> None:
-    """Twenty workers get the same refusal: one of them flips the breaker."""
+    """Five workers get the same refusal: one of them flips the breaker."""
+    send(Requests())  # the row is there: making it would let one after the other through as well
     barrier = threading.Barrier(5)
 
     def refused() -> None:
