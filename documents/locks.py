@@ -21,6 +21,12 @@ def hold_tenant(tenant_id: int) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, %s)", [_TENANT_LOCKS, tenant_id])
 
 
+def hold_tenant_alone(tenant_id: int) -> None:
+    """Wait until nobody holds the tenant, and keep publishes and finishes out until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_TENANT_LOCKS, tenant_id])
+
+
 def ensure_no_transaction() -> None:
     """At the door of every parser, model and storage: a lock held across slow work would stop everybody else for as long,
     and the server ends a transaction that is idle. As with Django's `durable`, the one around a test case does not count."""

@@ -11,14 +11,17 @@ from django.utils.translation import gettext as _
 
 from documents import audit, catalog, publishing
 from documents.access import lock_for_oversight
-from documents.errors import Conflict, NotFound
+from documents.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from documents.models import Document
 from documents.paging import page_of
 from documents.ports import search_index
-from documents.querysets import User
+from documents.querysets import OPERATING_ROLES, User, tenants_where
 from indexing import queue
 from indexing.models import IndexTask, TaskEvent
 from indexing.states import TaskState
+
+SOONEST, LATEST = -100, 100  # priorities that people may give; a publish has 0
+FRONT, BACK = -10, 10
 
 
 def list_tasks(
@@ -92,6 +95,36 @@ def cancel_task(*, actor: User, task_id: int) -> IndexTask:
         raise Conflict(_("The index task has ended already; there is nothing to cancel."))
     audit.record(
         document=document, actor=actor, action="cancel_indexing", version_number=task.version_number, task=task_id
+    )
+    return visible_task(actor=actor, task_id=task_id)
+
+
+@transaction.atomic
+def prioritise_task(*, actor: User, task_id: int, priority: int) -> IndexTask:
+    """Give a waiting task another priority; for the operators of its tenant, since priorities go across tenants.
+
+    Raises `NotFound`, `NotAllowed`, what `lock_for_oversight` raises, `InvalidInput` for a priority out of range, and
+    `Conflict` if the task does not wait.
+    """
+    task = visible_task(actor=actor, task_id=task_id)
+    if not tenants_where(actor, OPERATING_ROLES).filter(pk=task.tenant_id).exists():
+        raise NotAllowed(_("Only an operator of the tenant may change a task's priority."))
+    if not SOONEST <= priority <= LATEST:
+        raise InvalidInput(
+            _("A priority is a number from %(first)d to %(last)d; lower is sooner.")
+            % {"first": SOONEST, "last": LATEST}
+        )
+    document = lock_for_oversight(actor=actor, document_id=task.document_id)
+    if not queue.prioritise(task_id=task_id, priority=priority):
+        raise Conflict(_("The index task runs or has ended; its priority changes nothing any more."))
+    audit.record(
+        document=document,
+        actor=actor,
+        action="prioritise",
+        version_number=task.version_number,
+        task=task_id,
+        priority=priority,
+        before=task.priority,
     )
     return visible_task(actor=actor, task_id=task_id)
 

@@ -23,6 +23,7 @@ ACTIONS = {
     "withdraw": noop("withdrew the document"),
     "delete": noop("deleted the document"),
     "retry": noop("asked to index v%(version)s again"),
+    "prioritise": noop("gave the indexing of v%(version)s priority %(priority)s"),
     "cancel_indexing": noop("asked to cancel the indexing of v%(version)s"),
 }
 
@@ -89,6 +90,10 @@ def last_change(document: Document) -> str:
 
 def entry_of(event: AuditEvent) -> Entry:
     """An event in words."""
-    facts: dict[str, Any] = {"version": event.version_number, "restored": event.detail.get("restored")}
+    facts: dict[str, Any] = {
+        "version": event.version_number,
+        "restored": event.detail.get("restored"),
+        "priority": event.detail.get("priority"),
+    }
     words = ACTIONS.get(event.action)
     return Entry(event.at, event.actor_name or gettext("the system"), gettext(words) % facts if words else event.action)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -24,7 +25,7 @@ from documents.api import problems
 from documents.errors import DocumentsError
 from documents.outages import changed_nothing
 from documents.querysets import OVERSEEING_ROLES, tenants_where
-from indexing import tasks
+from indexing import pauses, pools, tasks
 from indexing.admin import chunk_page, task_page
 from indexing.admin.badges import is_being_cancelled, task_badge
 from indexing.admin.confirmation import CANCEL, RETRY, ask, ask_for_many
@@ -56,7 +57,7 @@ class PoolFilter(admin.SimpleListFilter):
     parameter_name = "pool"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(pool, gettext(word)) for pool, word in POOLS.items()]
+        return [(pool, gettext(POOLS.get(pool, pool))) for pool in pools.known_pools()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(pool=self.value()) if self.value() else queryset
@@ -95,10 +96,10 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
     list_per_page = 50
     search_fields = ["document__title", "lease_owner"]
     search_help_text = _("Search by the document's title or the worker's name")
-    ordering = ["-updated_at", "-id"]
+    ordering = ["-id"]  # newest first; an index on the time of the last change would make every renewal dearer
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
-    actions = ["retry_dead_tasks", "cancel_tasks"]
+    actions = ["retry_dead_tasks", "cancel_tasks", "move_to_front", "move_to_back"]
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -114,6 +115,8 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         return IndexTask.objects.filter(tenant__in=tenants_where(request.user, OVERSEEING_ROLES))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        if request.method == "GET":
+            _warn_of_unattended_pools(request)
         return super().changelist_view(request, {"title": _("Index tasks"), **(extra_context or {})})
 
     def has_retry_dead_permission(self, request: HttpRequest) -> bool:
@@ -199,6 +202,14 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         _report(request, refused)
         return None
 
+    @admin.action(description=_("Move to the front"), permissions=["oversee"])
+    def move_to_front(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
+        _prioritise(request, queryset, tasks.FRONT)
+
+    @admin.action(description=_("Move to the back"), permissions=["oversee"])
+    def move_to_back(self, request: HttpRequest, queryset: QuerySet[IndexTask]) -> None:
+        _prioritise(request, queryset, tasks.BACK)
+
     def page(self, request: HttpRequest, task_id: int) -> HttpResponseBase:
         task = self._shown(request, task_id)
         return task_page.show(request, task, self.admin_site.each_context(request))
@@ -231,6 +242,28 @@ def _cancelled(task: IndexTask) -> str:
     if is_being_cancelled(task):
         return gettext("The task is being cancelled: its worker stops before the next step.")
     return gettext("The task is cancelled.")
+
+
+def _prioritise(request: HttpRequest, chosen: QuerySet[IndexTask], priority: int) -> None:
+    done, refused = _each(request, chosen, partial(tasks.prioritise_task, priority=priority))
+    if done:
+        said = ngettext("%(count)d task was moved.", "%(count)d tasks were moved.", len(done))
+        messages.success(request, said % {"count": len(done)})
+    _report(request, refused)
+
+
+def _warn_of_unattended_pools(request: HttpRequest) -> None:
+    if pauses.current() is not None:
+        return  # then nothing runs, with any number of workers, and the page says so
+    for pool, waiting in pools.unattended().items():
+        said = ngettext(
+            "%(count)d task waits in pool “%(pool)s”, and no worker takes it. An operator can start one: "
+            "run_index_worker --pool %(pool)s",
+            "%(count)d tasks wait in pool “%(pool)s”, and no worker takes them. An operator can start one: "
+            "run_index_worker --pool %(pool)s",
+            waiting,
+        )
+        messages.warning(request, said % {"count": waiting, "pool": pool})
 
 
 def _each(

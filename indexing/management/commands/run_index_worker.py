@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 
 from documents.outages import is_outage
+from indexing import pools
 from indexing.lease import LONGEST_LEASE
 from indexing.shutdown import end_with_parent, on_signals
 from indexing.states import Pool
@@ -49,7 +50,9 @@ class Command(BaseCommand):
         parser.add_argument("--poll", type=float, metavar="S", help="seconds between two looks at the queue")
         parser.add_argument("--lease", type=float, metavar="S", help="seconds until an unattended task is taken over")
         parser.add_argument("--name", metavar="X", help="who holds a task, for people; X-1, X-2 … with --processes")
-        parser.add_argument("--pool", choices=[str(pool) for pool in Pool], default=str(Pool.ONLINE))
+        parser.add_argument(
+            "--pool", metavar="NAME", default=str(Pool.ONLINE), help="whose tasks: online, bulk, or a tenant's own pool"
+        )
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -69,6 +72,7 @@ class Command(BaseCommand):
             name=options["name"], pool=options["pool"], lease_seconds=options["lease"], poll_seconds=options["poll"]
         )
         ending = Ending(worker, grace=settings.KB_STOP_GRACE_SECONDS, before=partial(self._print_left, worker, options))
+        _warn_of_unknown_pool(worker.pool)
         logger.info("worker %s: pool %s, lease %g s", worker.name, worker.pool, worker.lease_seconds)
         try:
             with on_signals(ending.told):
@@ -198,8 +202,23 @@ def _seconds(given: float | None, option: str, default: float, setting: str, mos
     return value
 
 
+def _warn_of_unknown_pool(pool: str) -> None:
+    """It may be about to be given to a tenant, so the worker runs."""
+    try:
+        known = pools.known_pools()
+    except Error:
+        return  # the loop tells of an outage
+    if pool not in known:
+        logger.warning("no tenant has the pool %s (known: %s); this worker waits for one", pool, ", ".join(known))
+
+
 def _check(options: dict[str, Any]) -> None:
     name = options["name"]
+    if not pools.is_name(options["pool"]):
+        raise CommandError(
+            "--pool is a name of up to 20 lower-case letters, digits and hyphens that begins with a letter.",
+            returncode=USAGE,
+        )
     if not 1 <= options["processes"] <= MOST_PROCESSES:
         raise CommandError(f"--processes is a number from 1 to {MOST_PROCESSES}.", returncode=USAGE)
     if options["once"] and options["processes"] > 1:
