@@ -17,7 +17,8 @@ from documents.outages import is_outage
 
 logger = logging.getLogger(__name__)
 
-ROLLED_BACK = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock timeout: the server says that it undid it
+# Serialization failure, deadlock, lock timeout: the server says that it undid the transaction.
+ROLLED_BACK = ("40001", "40P01", "55P03")
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds
 
 Answer = TypeVar("Answer")

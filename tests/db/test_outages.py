@@ -99,7 +99,7 @@ def test_a_bulk_action_goes_on_past_a_task_that_is_held(office: Office) -> None:
         holder.run(lambda: list(IndexTask.objects.select_for_update().filter(pk=held)))
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '50ms'")
-        chosen = {"action": "cancel_tasks", "_selected_action": [held, free]}
+        chosen = {"action": "cancel_tasks", "_selected_action": [held, free], "confirmed": "yes"}
         answer = office.clients["operator"].post(reverse("admin:indexing_indextask_changelist"), chosen, follow=True)
         holder.rollback()
         with connection.cursor() as cursor:
