@@ -1,13 +1,13 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test lint format chaos clean
+.PHONY: help demo stop test lint format chaos bench-queue clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
 PY := $(VENV)/bin/python
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 demo: $(VENV)/runtime .env ## start everything with sample documents (ARGS="--port 8123", "--reset", "--exit --format json")
 	@$(PY) manage.py demo $(ARGS)
@@ -29,6 +29,9 @@ format: $(VENV)/development ## format the code
 
 chaos: $(VENV)/development .env ## break everything at once and look for mistakes (ARGS="--tasks 300 --kills 30 --seconds 120 --seed 1")
 	@$(PY) -m tests.chaos $(ARGS)
+
+bench-queue: $(VENV)/development ## how fast the queue is, beside a plain script (ARGS="--format json --full")
+	@$(PY) -m tests.benchmarks.bench_queue $(ARGS)
 
 clean: ## remove the environment and all data of the demo and the tests
 	@for folder in "$(CURDIR)/.data" "$(CURDIR)/.data/tests"; do \
