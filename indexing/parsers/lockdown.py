@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 
 from indexing.parsers import landlock, seccomp
 
@@ -71,8 +72,14 @@ def _refuse_open(arguments: tuple[object, ...], roots: tuple[str, ...]) -> None:
     path, _, flags = arguments
     if not isinstance(path, str | bytes | os.PathLike):
         return  # a descriptor that is open already
-    real = os.path.realpath(os.fsdecode(path))
     if isinstance(flags, int) and flags & _WRITING:
         raise PermissionError("a parser may not write files")
-    if not any(real == root or real.startswith(f"{root}{os.sep}") for root in roots):
+    name = os.fsdecode(path)
+    if not _is_below(os.path.dirname(name), roots) and os.path.realpath(name) not in roots:
         raise PermissionError("a parser may not read this file")
+
+
+@cache  # an import opens dozens of files of one folder
+def _is_below(folder: str, roots: tuple[str, ...]) -> bool:
+    real = os.path.realpath(folder)
+    return any(real == root or real.startswith(f"{root}{os.sep}") for root in roots)
