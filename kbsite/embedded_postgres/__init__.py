@@ -59,7 +59,10 @@ def stop(data_dir: Path) -> bool:
         _hosts.pop(data_dir, None)
         if not (data_dir / "postgres" / "postmaster.pid").exists():
             return False
-        _server(data_dir).stop()
+        server = _server(data_dir)
+        with server._lock:
+            server.ensure_postgres_running()  # the handle may know a process that somebody has restarted since
+        server.stop()
         return True
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,12 +17,12 @@ from indexing import attempt, cache, queue, sink
 from indexing.errors import DocumentCorrupt, EmbeddingBadResponse, ParseCrashed
 from indexing.models import TaskEvent
 from indexing.worker import Result, Round, Worker
-from kbsite import embedded_postgres
 from tests.concurrency.leases import SECTIONS, expire, found_texts, long_text, make_due, run_worker, task_of
 from tests.concurrency.test_crash import provider_environment
 from tests.concurrency.test_heartbeat import terminate_others
 from tests.concurrency.test_stage_then_switch import Gate
 from tests.concurrency.test_wakeup import is_listening
+from tests.db.test_embedded import restart_immediately
 from tests.factories import World
 from tests.processes import wait_until, worker
 from tests.provider_stub import ProviderStub
@@ -335,7 +333,8 @@ def test_a_server_stopped_at_once_and_started_again(stub_world: World, provider:
     with worker("--poll", "0.2", "--lease", "60", env=provider_environment(provider)) as process:
         wait_until(lambda: gate.reached.is_set() or process.poll() is not None, seconds=60, what="the first request")
         assert process.poll() is None, process.communicate()[1]
-        restart_immediately()
+        connections.close_all()
+        restart_immediately(settings.DATA_DIR)
         gate.open.set()
         wait_until(lambda: task_of(document.pk, 1).state == "SUCCEEDED", seconds=60, what="success")
         next_one = published(stub_world, "next")
@@ -344,21 +343,3 @@ def test_a_server_stopped_at_once_and_started_again(stub_world: World, provider:
         _, told = process.communicate(timeout=30)
     assert (task_of(document.pk, 1).attempts, provider.texts_sent) == (1, 2 * SECTIONS)
     assert "Traceback" not in told
-
-
-def restart_immediately() -> None:
-    connections.close_all()
-    server = embedded_postgres._server(settings.DATA_DIR)
-    command = [
-        Path(server.bin_path) / "pg_ctl",
-        "-D",
-        server.pgdata,
-        "-l",
-        server.log,
-        "-m",
-        "immediate",
-        "-w",
-        "restart",
-    ]
-    quiet = subprocess.DEVNULL
-    subprocess.run(command, user=server.system_user, check=True, stdout=quiet, stderr=quiet, cwd="/", timeout=60)

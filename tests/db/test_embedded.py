@@ -96,3 +96,28 @@ def test_another_users_server_does_not_keep_ours_from_starting(tmp_path: Path) -
     finally:
         embedded_postgres.stop(path)
         shutil.rmtree(path)
+
+
+def restart_immediately(folder: Path) -> None:
+    """Stop a server as a crash would, and start it again, behind the back of whoever has a handle on it."""
+    server = embedded_postgres._server(folder)
+    command = [
+        Path(server.bin_path) / "pg_ctl",
+        "-D",
+        server.pgdata,
+        "-l",
+        server.log,
+        "-m",
+        "immediate",
+        "-w",
+        "restart",
+    ]
+    quiet = subprocess.DEVNULL
+    subprocess.run(command, user=server.system_user, check=True, stdout=quiet, stderr=quiet, cwd="/", timeout=60)
+
+
+def test_a_server_that_somebody_restarted_is_stopped_all_the_same(folder: Path) -> None:
+    embedded_postgres.ensure_running(folder)
+    restart_immediately(folder)
+    assert embedded_postgres.stop(folder)
+    assert not embedded_postgres.is_running(folder)
