@@ -66,8 +66,8 @@ def test_the_operators_check_list(stub_world: World, provider: ProviderStub) -> 
     assert not any(operator_rows(f"{number}.") for number in numbers)
 
     provider.poison = {"dead": status(400), "waiting": status(429, {"Retry-After": "600"})}
-    dead, waiting, done = published("dead"), published("waiting"), published("done")
-    assert [run_worker() for _ in range(3)] == ["FAILED", "FAILED", "SUCCEEDED"]
+    dead, done, waiting = published("dead"), published("done"), published("waiting")
+    assert [run_worker() for _ in range(3)] == ["FAILED", "SUCCEEDED", "FAILED"]
     late = published("late")
     lease = claim("sleepy")
     expire(late)
