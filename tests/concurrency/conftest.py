@@ -40,13 +40,20 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AbstractContextMan
         original = statements.statements
         with monkeypatch.context() as patch:
             patch.setattr(statements, "statements", lambda wanted: texts if wanted == file else original(wanted))
-            _switch_triggers("DISABLE", triggers)
-            try:
+            with without_triggers(triggers):
                 yield
-            finally:
-                _switch_triggers("ENABLE", triggers)
 
     return take_away
+
+
+@contextmanager
+def without_triggers(names: str) -> Iterator[None]:
+    """Switch triggers (`table.trigger …`) off for a while."""
+    _switch_triggers("DISABLE", names)
+    try:
+        yield
+    finally:
+        _switch_triggers("ENABLE", names)
 
 
 def _switch_triggers(verb: str, names: str) -> None:

@@ -1,7 +1,8 @@
 """The product's functions on PostgreSQL beside a pure model, step by step: every answer and every row as predicted.
 
 Hypothesis chooses the steps: what people do, what three workers that share one name do, and late writes with any lease that
-was ever given. Leases end by being moved into the past. The same machine is shown to find a missing guard.
+was ever given. Leases end by being moved into the past. For each guard a few
+steps are played that the machine tells from the product without it.
 HYPOTHESIS_PROFILE=nightly runs it for longer, with other steps each time.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 from django.db import Error, connection, connections
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -30,6 +31,7 @@ from indexing.pipelines import serving_pipeline
 from indexing.search import search
 from indexing.sink import Manifest
 from indexing.states import MOVES, PipelineRole, Stage, TaskState, TaskType
+from tests.concurrency.conftest import without_triggers
 from tests.concurrency.leases import expire, make_due
 from tests.db.staging import chunks_of, vector_of
 from tests.factories import EVERYONE, World, make_world
@@ -452,17 +454,16 @@ def select(query: str, *parameters: object) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def profile(**options: Any) -> settings:
+def profile() -> settings:
     nightly = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-    usual: dict[str, Any] = {
-        "max_examples": 2000 if nightly else 60,
-        "stateful_step_count": 60 if nightly else 40,
-        "derandomize": not nightly,
-        "deadline": None,
-        "database": None,
-        "suppress_health_check": list(HealthCheck),
-    }
-    return settings(**{**usual, **options})
+    return settings(
+        max_examples=2000 if nightly else 60,
+        stateful_step_count=60 if nightly else 40,
+        derandomize=not nightly,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @pytest.fixture
@@ -481,38 +482,59 @@ FENCE = (
 )
 TASK, POINTER = "index_task.index_task_guard", "search_pointer.search_pointer_guard"
 
-# A piece of a statement, what stands there instead, and the triggers behind it that would hold it too.
-IN_STATEMENTS = {
-    "attempt": ("queue", "fence", FENCE, "held.state = 'RUNNING' AND held.lease_until > clock_timestamp()", ""),
+NAMED = [("retire", 0, 0), ("publish", 0, 0, True)]  # one order, for version 1 under the pipeline that serves
+NEXT = [("new_version", 0), ("publish", 0, 0, True)]
+CLAIM, STAGED, EXPIRED, FINISH = ("claim",), ("claim_and_stage",), ("expire", 0), ("finish", 0, 0)
+LATE = [("keep_vectors", 0, 0)]
+
+# A piece of a statement, what stands there instead, the triggers behind it that would hold it too, and the steps that tell.
+IN_STATEMENTS: dict[str, tuple[str, str, str, str, str, list[Any]]] = {
+    "attempt": (
+        *("queue", "fence", FENCE, "held.state = 'RUNNING' AND held.lease_until > clock_timestamp()", ""),
+        [*NAMED, CLAIM, EXPIRED, CLAIM, ("keep_vectors", 1, 0)],
+    ),
     "state": (
-        "queue",
-        "fence",
-        FENCE,
-        "held.attempts = %(attempts)s AND coalesce(held.lease_until > clock_timestamp(), true)",
-        TASK,
+        *("queue", "fence", FENCE),
+        *("held.attempts = %(attempts)s AND coalesce(held.lease_until > clock_timestamp(), true)", TASK),
+        [*NAMED, CLAIM, ("release", 0), *LATE],
     ),
-    "lease": ("queue", "fence", FENCE, "held.state = 'RUNNING' AND held.attempts = %(attempts)s", TASK),
-    "lease of a renewal": ("queue", "renew", "AND held.lease_until > clock_timestamp()", "", TASK),
-    "budget": ("queue", "claim", "AND failures + 1 < max_failures", "", ""),
+    "lease": (
+        *("queue", "fence", FENCE, "held.state = 'RUNNING' AND held.attempts = %(attempts)s", TASK),
+        [*NAMED, CLAIM, EXPIRED, *LATE],
+    ),
+    "lease of a renewal": (
+        *("queue", "renew", "AND held.lease_until > clock_timestamp()", "", TASK),
+        [*NAMED, CLAIM, EXPIRED, ("renew", 0)],
+    ),
+    "budget": (
+        *("queue", "claim", "AND failures + 1 < max_failures", "", ""),
+        [*NAMED, CLAIM, EXPIRED, CLAIM, EXPIRED, CLAIM],
+    ),
     "release is free": (
-        "queue",
-        "release",
-        "SET state = 'PENDING',",
-        "SET state = 'PENDING', failures = t.failures + 1,",
-        "",
+        *("queue", "release", "SET state = 'PENDING',", "SET state = 'PENDING', failures = t.failures + 1,", ""),
+        [*NAMED, CLAIM, ("release", 0)],
     ),
-    "epoch": ("sink", "switch", "(search_pointer.version_number, search_pointer.generation) <", "(0, 0) <", POINTER),
-    "reopen what is wanted": ("queue", "reopen", "AND index_task.version_number >= d.requested_version", "", ""),
-    "reopen under a pipeline in use": ("queue", "reopen", "AND tp.role <> 'RETIRED'", "", ""),
-    "strangers": ("sink", "discard_strangers", "AND NOT (chunk_id", "AND false AND NOT (chunk_id", ""),
+    "epoch": (
+        *("sink", "switch", "(search_pointer.version_number, search_pointer.generation) <", "(0, 0) <", POINTER),
+        [*NAMED, STAGED, *NEXT, STAGED, FINISH, ("finish", 1, 0)],
+    ),
+    "pipeline in use": (
+        *("queue", "reopen", "AND tp.role <> 'RETIRED'", "", ""),
+        [("publish", 0, 0, True), ("retire", 0, 0), ("retry", 0)],
+    ),
+    "strangers": (
+        *("sink", "discard_strangers", "AND NOT (chunk_id", "AND false AND NOT (chunk_id", ""),
+        [*NAMED, CLAIM, ("stage", 0, 1, {0, 1, 2}), ("discard", 0, 0)],
+    ),
 }
 
 
 @pytest.mark.parametrize("guard", IN_STATEMENTS)
-def test_it_finds_a_statement_without_its_guard(guard: str, machine: type[Machine], without: Any) -> None:
-    file, name, piece, instead, triggers = IN_STATEMENTS[guard]
-    with without(file, name, piece, instead, triggers=triggers):
-        found_by(machine)
+def test_it_tells_a_statement_without_its_guard(guard: str, machine: type[Machine], without: Any) -> None:
+    file, name, piece, instead, triggers, steps = IN_STATEMENTS[guard]
+    play(machine, steps)
+    with without(file, name, piece, instead, triggers=triggers), pytest.raises((AssertionError, Error)):
+        play(machine, steps)
 
 
 def ignoring(**facts: Any) -> Callable[..., None]:
@@ -520,36 +542,67 @@ def ignoring(**facts: Any) -> Callable[..., None]:
     return lambda found, **options: real({**found, **facts}, **options)
 
 
-# A function, what stands there instead, and the triggers behind it.
-IN_FUNCTIONS: dict[str, tuple[str, Any, str]] = {
-    "fence": ("indexing.queue.fence", lambda *_, **__: None, ""),
-    "delete": ("indexing.sink.refuse_unwanted", ignoring(deleted=False), POINTER),
-    "withdraw": ("indexing.sink.refuse_unwanted", ignoring(withdrawn=False), ""),
-    "cancel": ("indexing.sink.refuse_unwanted", ignoring(cancel_requested=False), ""),
-    "retired": ("indexing.sink.refuse_unwanted", ignoring(role="SERVING"), ""),
-    "completeness": ("indexing.sink.verify", lambda *_: None, POINTER),
-    "supersede": ("indexing.queue.cancel_older", lambda **_: 0, ""),
-    "wish taken back": ("indexing.sink._no_longer_so", lambda *_: False, ""),
-    "readers": ("indexing.sink._hold", None, ""),
+def blind(**facts: Any) -> Callable[..., dict[str, Any]]:
+    real = sink._hold
+    return lambda *arguments, **options: {**real(*arguments, **options), **facts}
+
+
+# A function, what stands there instead, the triggers behind it, and the steps that tell.
+IN_FUNCTIONS: dict[str, tuple[str, Callable[[], Any], str, list[Any]]] = {
+    "fence": ("indexing.queue.fence", lambda: lambda *_, **__: None, "", [*NAMED, CLAIM, EXPIRED, *LATE]),
+    "delete": (
+        *("indexing.sink.refuse_unwanted", partial(ignoring, deleted=False), POINTER),
+        [*NAMED, STAGED, ("delete", 0, 0), FINISH],
+    ),
+    "withdraw": (
+        *("indexing.sink.refuse_unwanted", partial(ignoring, withdrawn=False), ""),
+        [*NAMED, STAGED, ("withdraw", 0, 0), FINISH],
+    ),
+    "cancel": (
+        *("indexing.sink.refuse_unwanted", partial(ignoring, cancel_requested=False), ""),
+        [*NAMED, STAGED, ("cancel", 0), FINISH],
+    ),
+    "wish of a failed attempt": (
+        *("indexing.sink.refuse_unwanted", partial(ignoring, cancel_requested=False), ""),
+        [*NAMED, CLAIM, ("cancel", 0), ("fail", 0, errors.EmbeddingTimeout)],
+    ),
+    "wish taken back": (
+        *("indexing.sink._no_longer_so", lambda: lambda *_: False, ""),
+        [*NAMED, CLAIM, ("fail", 0, errors.CancelledByUser)],
+    ),
+    "retired": (
+        *("indexing.sink.refuse_unwanted", partial(ignoring, role="SERVING"), ""),
+        [("publish", 0, 0, True), STAGED, STAGED, ("retire", 0, 0), FINISH, ("finish", 1, 0)],
+    ),
+    "readers": (
+        *("indexing.sink._hold", partial(blind, has_readers=True), ""),
+        [*NAMED, STAGED, ("set_readers", 0, False), FINISH],
+    ),
+    "completeness": (
+        *("indexing.sink.verify", lambda: lambda *_: None, POINTER),
+        [*NAMED, CLAIM, ("stage", 0, 0, {0}), FINISH],
+    ),
+    "supersede": ("indexing.queue.cancel_older", lambda: lambda **_: 0, "", [*NAMED, *NEXT]),
 }
 
 
 @pytest.mark.parametrize("guard", IN_FUNCTIONS)
-def test_it_finds_a_function_without_its_guard(
-    guard: str, machine: type[Machine], without: Any, monkeypatch: pytest.MonkeyPatch
+def test_it_tells_a_function_without_its_guard(
+    guard: str, machine: type[Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, instead, triggers = IN_FUNCTIONS[guard]
-    if guard == "readers":
-        hold = sink._hold
-        instead = lambda *arguments, **options: {**hold(*arguments, **options), "has_readers": True}  # noqa: E731
-    monkeypatch.setattr(name, instead)
-    with without(
-        "queue", "fence", "AND", "AND", triggers=triggers
-    ):  # the statement as it is; the triggers are what matters
-        found_by(machine)
+    name, instead, triggers, steps = IN_FUNCTIONS[guard]
+    play(machine, steps)
+    monkeypatch.setattr(name, instead())
+    with without_triggers(triggers), pytest.raises((AssertionError, Error)):
+        play(machine, steps)
 
 
-def found_by(machine: type[Machine]) -> None:
-    """The first example that shows a fault will do: nothing is made smaller."""
-    with pytest.raises((AssertionError, Error)):
-        run_state_machine_as_test(machine, settings=profile(phases=[Phase.generate], max_examples=200))
+def play(machine: type[Machine], steps: list[Any]) -> None:
+    """These steps, and what must hold after each."""
+    playing = machine()
+    for name, *arguments in steps:
+        getattr(playing, name)(*arguments)
+        playing.tasks_are_as_predicted()
+        playing.rows_are_as_predicted()
+        playing.readers_find_what_is_predicted()
+    playing.teardown()
