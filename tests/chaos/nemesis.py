@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -36,8 +37,8 @@ class Blow:
     deed: Deed
     task: int
     attempts: int
-    at: Any  # datetime
-    lease_until: Any
+    at: datetime
+    lease_until: datetime
 
 
 class Controlled:
@@ -61,12 +62,12 @@ class Nemesis:
         self.done: Counter[Deed] = Counter()
         self.hits: list[Blow] = []  # kills and pauses that met a lease
         self.in_transaction = 0  # backends that were ended in the middle of one
-        self.restarts: list[tuple[Any, Any]] = []  # from, to: by the machine's clock, as the database's is
+        self.restarts: list[tuple[datetime, datetime]] = []  # from, to: by the machine's clock, as the database's is
         self._request, self._crew, self._database = request, crew, database
         self._proxy, self._provider = proxy, provider
         self._rng = random.Random(f"{request.seed} nemesis")
         self._due = request.deeds()
-        self._later: list[tuple[float, int, Callable[[], None]]] = []  # a heap of what ends again by itself
+        self._later: list[tuple[float, int, Callable[[], object]]] = []  # a heap of what ends again by itself
         self._number = itertools.count()
         self._waits_since: float | None = None
         self._eyes: psycopg.Connection[Any] | None = None
@@ -200,7 +201,7 @@ class Nemesis:
         self._after(seconds, holder.close)
 
     def _after(self, seconds: float, undo: Callable[[], object]) -> None:
-        heapq.heappush(self._later, (time.monotonic() + seconds, next(self._number), lambda: (undo(), None)[1]))
+        heapq.heappush(self._later, (time.monotonic() + seconds, next(self._number), undo))
 
     def _impatient(self) -> bool:
         self._waits_since = self._waits_since or time.monotonic()
@@ -217,7 +218,5 @@ class Nemesis:
             self._eyes = None
 
     @staticmethod
-    def _now() -> Any:
-        from datetime import UTC, datetime
-
+    def _now() -> datetime:
         return datetime.now(UTC)

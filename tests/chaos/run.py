@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tests.chaos import mutants, plan
 from tests.chaos.crew import Crew, Place, as_environment
@@ -37,7 +36,7 @@ def run(request: Request, *, keep: bool, say: Callable[[str], None]) -> Outcome:
         folder = database.folder / "run"
         folder.mkdir()
         if keep:
-            stack.callback(_keep, folder, request, say)
+            stack.callback(_keep, folder, request)
         journal = folder / "provider.journal"
         command = ["-m", "tests.chaos.provider", "--journal", str(journal), "--seed", request.seed]
         provider, url = stack.enter_context(_controlled([*command, "--faults", str(request.fault_rate)]))
@@ -246,7 +245,7 @@ def _write_events(eyes: Eyes, path: Path) -> None:
             file.write(part)
 
 
-def _keep(folder: Path, request: Request, say: Callable[[str], None]) -> Any:
+def _keep(folder: Path, request: Request) -> None:
     kept = ROOT / ".data" / "chaos" / f"{request.seed}-{request.mutant or 'whole'}-{os.getpid()}"
     shutil.copytree(folder, kept)
     print(f"logs and ledgers: {kept.relative_to(ROOT)}", file=sys.stderr)

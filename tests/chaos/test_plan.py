@@ -101,7 +101,7 @@ class TestLedger:
     def test_a_line_is_on_the_disk_before_the_next_step(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         synced: list[str] = []
         path = tmp_path / "a.ledger"
-        monkeypatch.setattr(ledger.os, "fsync", lambda number: synced.append(path.read_text()))
+        monkeypatch.setattr("os.fsync", lambda number: synced.append(path.read_text()))
         Ledger(path, actor="a").intend("publish")
         assert json.loads(synced[0])["action"] == "publish"
 
@@ -173,9 +173,7 @@ class TestJudge:
         self, entries: list[Entry], searches: list[Search], wrong: str | None
     ) -> None:
         found = judge.wrong_results(searches, entries, markers=MARKERS)
-        assert [wrong in sentence for sentence in found] == ([True] if wrong else []) or (
-            wrong is not None and any(wrong in sentence for sentence in found)
-        )
+        assert found == [] if wrong is None else any(wrong in sentence for sentence in found)
 
     def test_what_was_refused_never_took_place(self) -> None:
         entries = [published(), entry("delete", 3, 4, outcome="refused")]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from tests.chaos.actors.acting import Refused, Stage, Unknown, act
 
 UNSETTLED = """SELECT i.id, i.state, t.slug FROM index_task i JOIN tenant t ON t.id = i.tenant_id
@@ -46,14 +49,8 @@ def retry(stage: Stage) -> int:
 
     found = stage.ask(ENDED_BADLY)
     for task, tenant in found:
-        actor = stage.person(f"{tenant}-operator")
-        _try(
-            stage,
-            "retry",
-            lambda task=task, actor=actor: retry_task(actor=actor, task_id=task),
-            task=task,
-            tenant=tenant,
-        )
+        again = partial(retry_task, actor=stage.person(f"{tenant}-operator"), task_id=task)
+        _try(stage, "retry", again, task=task, tenant=tenant)
     return len(found)
 
 
@@ -72,9 +69,9 @@ def withdraw(stage: Stage) -> None:
         )
 
 
-def _try(stage: Stage, action: str, call: object, **intent: object) -> None:
+def _try(stage: Stage, action: str, call: Callable[[], object], **intent: object) -> None:
     try:
-        stage.command(action, call, told=lambda _: {}, **intent)  # type: ignore[arg-type]
+        stage.command(action, call, told=lambda _: {}, **intent)
     except (Refused, Unknown):
         return
 

@@ -69,8 +69,8 @@ def _upload(stage: Stage, step: plan.Step, document: uuid.UUID | None) -> tuple[
             made = stage.patiently(lambda: uploading.create_document(tenant=step.tenant, **file))
             document = made.document_id
             if step.staleness:
-                chosen = {"document_id": document, "revision": None, "staleness": step.staleness}
-                stage.patiently(lambda: set_staleness(actor=actor, **chosen))
+                first, chosen = made.document_id, step.staleness
+                stage.patiently(lambda: set_staleness(actor=actor, document_id=first, revision=None, staleness=chosen))
         else:
             known = document
             made = stage.patiently(lambda: uploading.add_version(document_id=known, revision=None, **file))
