@@ -112,7 +112,7 @@ def entry(action: str, began: float, ended: float | None, **what: object) -> Ent
 
 
 def published(
-    began: float = 1, ended: float | None = 2, *, version: int = 1, readers: tuple[str, ...] = ("anna",)
+    began: float = 1, ended: float | None = 2, *, version: int = 1, readers: tuple[str, ...] | None = ("anna",)
 ) -> Entry:
     return entry("publish", began, ended, version=version, readers=readers)
 
