@@ -224,7 +224,9 @@ KB_EMBEDDING_PASSAGE_PREFIX: str = env.str("KB_EMBEDDING_PASSAGE_PREFIX", defaul
 KB_EMBEDDING_CONNECT_TIMEOUT: float = env.float("KB_EMBEDDING_CONNECT_TIMEOUT", default=5.0)  # seconds
 KB_EMBEDDING_CANARY_SECONDS: float = env.float("KB_EMBEDDING_CANARY_SECONDS", default=60.0)  # 0: with every request
 KB_EMBEDDING_TIMEOUT: float = env.float("KB_EMBEDDING_TIMEOUT", default=30.0)  # seconds, whole request
-KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int("KB_EMBEDDING_REQUESTS_PER_MINUTE", default=0)  # of all processes; 0: any
+KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int(
+    "KB_EMBEDDING_REQUESTS_PER_MINUTE", default=0
+)  # of all processes; 0: any
 KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
 
 KB_SEARCH_EXACT_CHUNKS: int = env.int(

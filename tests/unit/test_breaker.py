@@ -101,7 +101,8 @@ def test_a_throttled_probe_closes_and_cools_down() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [EmbeddingAuth(), EmbeddingUnavailable(), EmbeddingTimeout(), EmbeddingBadResponse(), EmbeddingModelChanged()]
+    "error",
+    [EmbeddingAuth(), EmbeddingUnavailable(), EmbeddingTimeout(), EmbeddingBadResponse(), EmbeddingModelChanged()],
 )
 def test_a_failed_probe_opens_for_twice_as_long_up_to_a_bound(error: IndexingError) -> None:
     health, pauses = seen(Health(), EmbeddingAuth()), []
