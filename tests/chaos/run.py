@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from indexing.shutdown import PARENT
 from tests.chaos import mutants, plan
 from tests.chaos.crew import Crew, Place, as_environment
 from tests.chaos.database import Database
@@ -31,6 +33,7 @@ TELL = 5.0  # seconds between two lines about how far it is
 
 def run(request: Request, *, keep: bool, say: Callable[[str], None]) -> Outcome:
     """Everything, in a temporary folder, in a process that has not set Django up yet."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # through everything that is to be put away
     with ExitStack() as stack:
         database = stack.enter_context(Database())
         folder = database.folder / "run"
@@ -162,6 +165,7 @@ def _environment(request: Request, database: Database, *, url: str, folder: Path
             OMP_NUM_THREADS="1",
             OPENBLAS_NUM_THREADS="1",
             PYTHONUNBUFFERED="1",
+            **{PARENT: str(os.getpid())},  # nobody outlives the run
             CHAOS_OWNER=database.url("kb_owner"),
             CHAOS_FOLDER=str(folder),
             CHAOS_SEED=request.seed,

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import django
 import psycopg
 
+from indexing.shutdown import end_with_parent
 from tests.chaos import mutants, pace, plan
 from tests.chaos.ledger import Ledger
 
@@ -135,6 +136,7 @@ class Stage:
 
 def act(part: Callable[[Stage], None]) -> None:
     """Play a part: the body of an actor's module."""
+    end_with_parent()
     django.setup()
     pace.hurry()
     request = plan.Request(**json.loads(os.environ["CHAOS_REQUEST"]))
