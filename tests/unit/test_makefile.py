@@ -58,5 +58,6 @@ def test_help_names_the_targets() -> None:
         "lint",
         "format",
         "chaos",
+        "bench-queue",
         "clean",
     ]
