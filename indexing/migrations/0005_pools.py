@@ -8,6 +8,23 @@ from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndex
 from django.db import migrations, models
 
 SCHEMA = Path(__file__).parent.parent / "sql" / "schema" / "0005_pools.sql"
+CHECKS = (
+    "index_task_lease_iff_running",
+    "index_task_due_iff_waiting",
+    "index_task_end_has_reason",
+    "index_task_finished_iff_final",
+    "index_task_failures_in_budget",
+    "index_task_known_state",
+)
+INTEGERS = {
+    "version_number": models.IntegerField("version"),
+    "generation": models.IntegerField(default=1),
+    "progress_done": models.IntegerField(default=0),
+    "progress_total": models.IntegerField(default=0),
+    "attempts": models.IntegerField("attempts", default=0, help_text="the fencing token: never lowered"),
+    "failures": models.IntegerField("failures", default=0, help_text="charged to the budget"),
+    "max_failures": models.IntegerField(),
+}
 
 
 class Migration(migrations.Migration):
@@ -84,6 +101,10 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.RunSQL(SCHEMA.read_text(encoding="utf-8"), migrations.RunSQL.noop),
+        # What these CHECKs say, the guards say from here on.
+        *(migrations.RemoveConstraint("indextask", name) for name in CHECKS),
+        *(migrations.AlterField("indextask", name, field) for name, field in INTEGERS.items()),
+        migrations.AlterField("taskevent", "attempts", models.IntegerField()),
         RemoveIndexConcurrently("indextask", "index_task_latest"),
         RemoveIndexConcurrently("indextask", "index_task_dead"),
         AddIndexConcurrently(

@@ -115,6 +115,20 @@ TRIGGERED = [
     ),
     ("UPDATE index_task SET error_code = 'NO_TEXT' WHERE id = {dead}", "index_task.index_task_guard", "KB017"),
     ("UPDATE index_task SET finished_at = now() WHERE id = {dead}", "index_task.index_task_guard", "KB017"),
+    (
+        "UPDATE index_task SET lease_owner = 'x', lease_until = now() WHERE id = {waiting}",
+        "index_task.index_task_guard",
+        "KB019",
+    ),
+    ("UPDATE index_task SET lease_until = NULL WHERE id = {task}", "index_task.index_task_guard", "KB019"),
+    ("UPDATE index_task SET next_attempt_at = now() WHERE id = {task}", "index_task.index_task_guard", "KB019"),
+    ("UPDATE index_task SET finished_at = now() WHERE id = {waiting}", "index_task.index_task_guard", "KB019"),
+    (
+        "UPDATE index_task SET state = 'CANCELLED', finished_at = now() WHERE id = {waiting}",
+        "index_task.index_task_guard",
+        "KB019",
+    ),
+    ("UPDATE index_task SET progress_done = -1 WHERE id = {task}", "index_task.index_task_guard", "KB019"),
     (MARK + SUCCEED, "index_task.index_task_success_guard", "KB018"),
     # Pointers and chunks, under a live lease
     (MARK + POINTER.format(0), "search_pointer.search_pointer_guard", "KB033"),
