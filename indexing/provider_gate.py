@@ -1,7 +1,8 @@
 """The gate before every request to an embedding provider: what one worker learns of it, all know.
 
 A model in this process needs none and passes at once. Elsewhere a request costs one small read, and a write only where its
-answer changes something or a budget is set. Every transaction is short, its own, and over before the request is sent.
+answer changes something or a budget is set. Every transaction is short, its own, and over before the request is sent. Within
+an attempt it is run again on a lost connection: at worst an outage or a request is counted twice.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from indexing.errors import (
     IndexingError,
 )
 from indexing.provider_models import ProviderEvent
+from indexing.retrying import retrying
 from indexing.statements import row
 
 logger = logging.getLogger(__name__)
@@ -88,13 +90,13 @@ def send(
         return request()
     is_paid = False
     while True:
-        found = standing(provider)
+        found = retrying(lambda: standing(provider))
         found.refuse_if_open()
         if found.cooldown > PATIENCE:
             raise EmbeddingRateLimited(retry_after=found.cooldown)
         delay = found.cooldown
         if delay <= 0 and not is_paid:
-            delay, is_paid = _spend(provider, texts), True
+            delay, is_paid = retrying(lambda: _spend(provider, texts)), True
         if delay <= 0:
             return _ask(request, provider, found, task_id=task_id)
         wait(delay)
@@ -188,30 +190,40 @@ def _enter(provider: str, error: IndexingError | None, *, task_id: int | None, t
 
     Whoever opens it raises the alarm: one line of level ERROR, and one event.
     """
-    with transaction.atomic():
-        row("providers", "meet", provider=provider)
-        known = row("providers", "lock", provider=provider)
-        assert known is not None, "the row was made above and is never deleted"
-        if token != known.pop("probe_token") and token is not None:
-            return False  # the probe took longer than its right to probe, and another one has its say
-        before = Health(**{**known, "timed_out": tuple(known["timed_out"])})
-        now = after(before, error, task_id=task_id, is_probe=token is not None)
-        if error is not None and now == before:
-            return False
-        row(
-            "providers",
-            "store",
-            provider=provider,
-            **{**asdict(now), "timed_out": list(now.timed_out)},
-            probe_over=token is not None,
-            succeeded=error is None,
-        )
-        opened, closed = now.is_open and not before.is_open, before.is_open and not now.is_open
-        if opened or closed:
-            kind = "opened" if opened else "closed"
-            ProviderEvent.objects.create(provider=provider, kind=kind, code=now.code, detail=now.detail)
-    if opened:
+    meant: set[str] = (
+        set()
+    )  # a try may have been committed without our hearing of it: the next finds it done, and still tells
+    retrying(lambda: _enter_once(provider, error, task_id=task_id, token=token, meant=meant))
+    if "opened" in meant:
         logger.error("embedding provider %s: nothing is sent to it any more: %s", provider, error)
-    if closed:
+    if "closed" in meant:
         logger.warning("embedding provider %s: it answers again", provider)
-    return opened
+    return "opened" in meant
+
+
+@transaction.atomic
+def _enter_once(
+    provider: str, error: IndexingError | None, *, task_id: int | None, token: str | None, meant: set[str]
+) -> None:
+    """One try of `_enter`; what it does to the breaker is added to `meant` before the commit."""
+    row("providers", "meet", provider=provider)
+    known = row("providers", "lock", provider=provider)
+    assert known is not None, "the row was made above and is never deleted"
+    if token != known.pop("probe_token") and token is not None:
+        return  # the probe took longer than its right to probe, and another one has its say
+    before = Health(**{**known, "timed_out": tuple(known["timed_out"])})
+    now = after(before, error, task_id=task_id, is_probe=token is not None)
+    if error is not None and now == before:
+        return
+    row(
+        "providers",
+        "store",
+        provider=provider,
+        **{**asdict(now), "timed_out": list(now.timed_out)},
+        probe_over=token is not None,
+        succeeded=error is None,
+    )
+    if now.is_open != before.is_open:
+        kind = "opened" if now.is_open else "closed"
+        ProviderEvent.objects.create(provider=provider, kind=kind, code=now.code, detail=now.detail)
+        meant.add(kind)

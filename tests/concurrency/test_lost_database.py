@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
-from indexing import attempt, cache, queue, sink
+from indexing import attempt, cache, provider_gate, queue, sink
 from indexing.errors import DocumentCorrupt, EmbeddingBadResponse, ParseCrashed
 from indexing.models import TaskEvent
 from indexing.worker import Result, Round, Worker
@@ -96,6 +96,21 @@ def test_a_lock_held_for_a_whole_lease_gives_the_task_back_uncharged(stub_world:
     assert run_worker("next") == "SUCCEEDED"
 
 
+def test_what_the_database_can_never_take_is_a_defect_that_uses_up_the_budget(
+    stub_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given back uncharged, such a task would be taken first again and again, and keep a worker busy for good."""
+    document = published(stub_world)
+    monkeypatch.setattr("indexing.lexical.tsvector", lambda *_: "a" * 3000)
+    with pytest.raises(OperationalError, match="too long"):
+        Worker(name="unlucky", lease_seconds=2).run_once()
+    task = task_of(document.pk, 1)
+    assert (task.state, task.attempts) == ("RUNNING", 1)
+    expire(task.pk)
+    assert queue.claim(worker="next", pool="online", lease_seconds=60) is not None
+    assert task_of(document.pk, 1).failures == 1
+
+
 def test_a_worker_told_to_stop_waits_for_no_lock(stub_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     document = published(stub_world)
     subject = Worker(name="stopping", lease_seconds=60)
@@ -147,6 +162,7 @@ def cut_once(
 CUTS = [
     *[(sink, name) for name in ("facts", "already_staged", "stage", "finish")],
     *[(cache, name) for name in ("find_parsed", "keep_parsed", "find_vectors", "keep_vectors")],
+    *[(provider_gate, name) for name in ("send", "_spend", "_enter")],
     (queue, "fence"),
     (attempt, "parse_in_child"),
     (attempt.content, "read"),

@@ -53,6 +53,32 @@ def test_a_wrong_statement_is_none() -> None:
     assert not is_outage(InternalError("current transaction is aborted"))
 
 
+def refused_with(statement: str, *, first: str = "SELECT 1") -> DatabaseError:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(first)
+        with pytest.raises(DatabaseError) as caught:
+            cursor.execute(statement)
+        transaction.set_rollback(True)
+    return caught.value
+
+
+def test_more_than_the_server_can_take_is_none_whatever_its_class() -> None:
+    """psycopg calls it an operational error. Tried again it would fail for ever."""
+    error = refused_with("SELECT repeat('a', 3000)::tsvector")
+    assert isinstance(error, OperationalError)
+    assert not is_outage(error)
+    answer = exception_handler(error, {})
+    assert answer is not None
+    assert answer.status_code == 400
+
+
+def test_a_server_that_only_reads_for_now_is_an_outage() -> None:
+    """As one that is about to take over for another."""
+    error = refused_with("UPDATE document SET title = title", first="SET TRANSACTION READ ONLY")
+    assert is_outage(error)
+    assert changed_nothing(error)
+
+
 # What a person gets
 
 
