@@ -63,9 +63,11 @@ def lock_down() -> None:
 
 
 def _readable() -> list[str]:
-    """Python, its packages and the parsers' own code; not the folder around it, where a site's settings are."""
+    """Python, its packages wherever they are installed, and the parsers' own code; not the folder around it, where a site's
+    settings are, nor one around that."""
     own = [os.path.join(_CODE, "indexing"), os.path.join(_CODE, "documents")]
-    return [*own, sys.prefix, sys.base_prefix, *_LIBRARIES]
+    packages = [path for path in map(os.path.realpath, sys.path) if os.path.commonpath([path, _CODE]) != path]
+    return [*own, sys.prefix, sys.base_prefix, *packages, *_LIBRARIES]
 
 
 def _refuse_open(arguments: tuple[object, ...], roots: tuple[str, ...]) -> None:

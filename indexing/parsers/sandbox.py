@@ -27,7 +27,11 @@ from indexing.parsers import limits
 CHILD_MODULE = "indexing.parsers.child"
 
 _ROOT = Path(__file__).resolve().parents[2]
-_KEPT_ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+# With what says where Python's packages are: the child needs the same ones.
+_KEPT_ENVIRONMENT = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "LD_LIBRARY_PATH"),
+    *("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE"),
+)
 _READ_BYTES = 1024 * 1024
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import socket
 import subprocess
@@ -99,6 +100,7 @@ DEEDS: dict[tuple[str, str], Callable[[str], object]] = {
     ("python", "write"): lambda path: Path(path).write_text("x"),
     ("python", "read"): lambda path: Path(path).read_text(),
     ("python", "remove"): lambda path: os.remove(path),
+    ("python", "import"): lambda name: importlib.import_module(name),
     ("python", "kill"): lambda pid: os.kill(int(pid), 0),
     ("machine", "socket"): lambda _: _call(41 if X86 else 198, socket.AF_INET, socket.SOCK_STREAM, 0),
     ("machine", "unix"): lambda _: _call(41 if X86 else 198, socket.AF_UNIX, socket.SOCK_STREAM, 0),

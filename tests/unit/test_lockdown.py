@@ -80,6 +80,20 @@ def test_no_file_is_written_and_none_of_the_sites_is_read(secret: Path, tmp_path
     assert attempt(f"python read {secret}", "tests.unit.unlocked_child") == "done", "the test would notice"
 
 
+def test_packages_that_are_installed_elsewhere_can_be_read_but_not_the_sites_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """For the user who runs the worker, say, or where PYTHONPATH says: else every file of such a site would “crash” its parser.
+    The path may name the site's own folder and those around it, too."""
+    (tmp_path / "installed_elsewhere.py").touch()
+    around = [sandbox._ROOT, sandbox._ROOT.parent, Path("/")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [tmp_path, *around])))
+    assert attempt("python import installed_elsewhere") == "done"
+    for path in (f"{sandbox._ROOT}/README.md", "/etc/passwd"):
+        assert attempt(f"python read {path}").startswith("PermissionError"), path
+        assert attempt(f"python read {path}", "tests.unit.unlocked_child") == "done", "the test would notice"
+
+
 @linux
 @pytest.mark.parametrize(
     "deed",
