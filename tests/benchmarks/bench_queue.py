@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import statistics
 import sys
 import time
@@ -22,45 +21,12 @@ from typing import Any
 
 import psycopg
 
-from tests.benchmarks import queue_load
+from tests.benchmarks import queue_load, queue_snapshot
 from tests.benchmarks.own_database import own_database
+from tests.benchmarks.queue_crew import Crew, p
 
 SIDES = ("plain", "one", "ten")
 WORKERS = (1, 4)
-
-
-def p(values: list[float], share: float) -> float:
-    """A percentile of seconds, in milliseconds."""
-    return round(sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1000, 3)
-
-
-class Crew:
-    """Processes that wait for rounds."""
-
-    def __init__(self, host: str, size: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipes, self._processes = [], []
-        for _ in range(size):
-            mine, theirs = context.Pipe()
-            process = context.Process(target=queue_load.serve, args=(theirs, host), daemon=True)
-            process.start()
-            self._pipes.append(mine)
-            self._processes.append(process)
-
-    def round(self, side: str, *, workers: int, cycles: int, commit: str) -> tuple[float, list[float]]:
-        """Life cycles per second of all together, and the seconds of each claim."""
-        start = time.monotonic() + 0.1
-        for pipe in self._pipes[:workers]:
-            pipe.send((side, cycles // workers, commit, start))
-        answers = [pipe.recv() for pipe in self._pipes[:workers]]
-        elapsed = max(answer[1] for answer in answers) - min(answer[0] for answer in answers)
-        return sum(answer[2] for answer in answers) / elapsed, [took for answer in answers for took in answer[3]]
-
-    def end(self) -> None:
-        for pipe in self._pipes:
-            pipe.send(None)
-        for process in self._processes:
-            process.join()
 
 
 def at_backlog(crew: Crew, superuser: psycopg.Connection[Any], options: argparse.Namespace) -> dict[str, Any]:
@@ -95,7 +61,7 @@ def with_old_snapshot(crew: Crew, superuser: psycopg.Connection[Any], host: str,
     superuser.execute("VACUUM ANALYZE")
 
     def measure() -> dict[str, float]:
-        found = {}
+        found = dict[str, float]()
         for side in ("plain", "one"):
             took = crew.round(side, workers=1, cycles=300, commit="off")[1]
             found |= {f"{side}P50Ms": p(took, 0.5), f"{side}P95Ms": p(took, 0.95)}
@@ -149,6 +115,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
     call_command("migrate", verbosity=0)
     host = embedded_postgres.ensure_running(Path(settings.DATA_DIR))
+    if options.snapshot_minutes:
+        return queue_snapshot.run(options, host)
     superuser = psycopg.connect(host=host, user="postgres", dbname="kb", autocommit=True)
     report: dict[str, Any] = {"wholeFinish": whole_finish(options.documents), "backlogs": {}}
     superuser.execute(queue_load.BARE)
@@ -187,6 +155,14 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=400, help="life cycles of a round, all workers together")
     parser.add_argument("--churn", type=int, default=20_000, help="tasks that go through while a transaction is open")
     parser.add_argument("--documents", type=int, default=100, help="of the whole finish")
+    parser.add_argument(
+        "--snapshot-minutes",
+        type=float,
+        help="instead: hold a transaction open for so long under load (queue_snapshot.py)",
+    )
+    parser.add_argument(
+        "--against", choices=queue_snapshot.AGAINST, default="no-snapshot", help="what to compare it with"
+    )
     parser.add_argument("--format", choices=["text", "json"], default="text")
     options = parser.parse_args()
     with own_database():

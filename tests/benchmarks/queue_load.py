@@ -28,7 +28,7 @@ INSERT INTO index_task (tenant_id, document_id, version_number, pipeline_id, tas
                         progress_total, finished_at)
 SELECT 1 + n %% 50, gen_random_uuid(), 1, 1, 'INDEX', 1, 'bench', 0,
        n / 50 + coalesce((SELECT max(fair) FROM index_task WHERE state = 'PENDING' AND pool = 'bench'), 0),
-       %(state)s::text, 0, 0, 5, true, false, 0, 0, CASE WHEN %(state)s::text = 'SUCCEEDED' THEN clock_timestamp() END
+       %(state)s::text, 0, 0, 5, false, false, 0, 0, CASE WHEN %(state)s::text = 'SUCCEEDED' THEN clock_timestamp() END
   FROM generate_series(1, %(count)s) n
 """
 PLAIN_CLAIM = (
@@ -40,17 +40,21 @@ PLAIN_DONE = "UPDATE bench_bare SET state = 'DONE', changed_at = now() WHERE id 
 
 def fill(superuser: psycopg.Connection[Any], state: str, count: int) -> None:
     """Tasks of 50 tenants, and as many rows of the bare table; triggers off, so that millions take a minute."""
+    fill_tasks(superuser, state, count)
+    superuser.execute(FILL_BARE, {"state": "DONE" if state == "SUCCEEDED" else state, "count": count})
+
+
+def fill_tasks(superuser: psycopg.Connection[Any], state: str, count: int) -> None:
     superuser.execute("SET session_replication_role = replica")
     superuser.execute(FILL, {"state": state, "count": count})
-    superuser.execute(FILL_BARE, {"state": "DONE" if state == "SUCCEEDED" else state, "count": count})
     superuser.execute("SET session_replication_role = origin")
 
 
 class Plain:
     """Two commits a task: SELECT … SKIP LOCKED and UPDATE, then UPDATE. psycopg prepares after five executions."""
 
-    def __init__(self, host: str) -> None:
-        self._connection = psycopg.connect(host=host, user="kb_app", dbname="kb")
+    def __init__(self, host: str, database: str) -> None:
+        self._connection = psycopg.connect(host=host, user="kb_app", dbname=database)
 
     def set_commit(self, value: str) -> None:
         self._connection.execute(f"SET synchronous_commit = {value}")
@@ -74,10 +78,10 @@ class Plain:
 class Product:
     """`queue.claim` and the queue's fenced finish, as a worker calls them, through the application's role."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, work: Callable[[Any], None] = lambda lease: None) -> None:
         from indexing.turns import Turns
 
-        self._limit, self._turns = limit, Turns()
+        self._limit, self._turns, self._work = limit, Turns(), work
 
     def set_commit(self, value: str) -> None:
         from django.db import connection
@@ -85,7 +89,7 @@ class Product:
         with connection.cursor() as cursor:
             cursor.execute(f"SET synchronous_commit = {value}")
 
-    def cycles(self, count: int, times: list[float], *, work: Callable[[Any], None] = lambda lease: None) -> int:
+    def cycles(self, count: int, times: list[float]) -> int:
         from django.db import transaction
 
         from indexing import queue
@@ -100,7 +104,7 @@ class Product:
             if not leases:
                 return done
             for lease in leases:
-                work(lease)
+                self._work(lease)
                 with transaction.atomic():
                     queue.fence(lease)
                     queue.succeed(lease, chunks=1)
@@ -108,12 +112,31 @@ class Product:
         return done
 
 
-def serve(pipe: Connection, host: str) -> None:
+def renewing(lease: Any) -> None:
+    """What a worker says between its claim and its finish."""
+    from indexing import queue
+    from indexing.states import Stage
+
+    for stage in (Stage.PARSE, Stage.EMBED, Stage.INDEX):
+        queue.report(lease, stage=stage)
+    queue.renew(lease, lease_seconds=60)
+
+
+def serve(pipe: Connection, host: str, database: str) -> None:
     """The body of a process: does rounds of (side, cycles, synchronous_commit, start) until it is told to stop."""
     import django
+    from django.conf import settings
+    from django.db import connection
 
     django.setup()
-    sides: dict[str, Any] = {"plain": Plain(host), "one": Product(1), "ten": Product(10)}
+    settings.DEBUG = False  # else Django notes every statement
+    connection.settings_dict["NAME"] = database
+    sides: dict[str, Any] = {
+        "plain": Plain(host, database),
+        "one": Product(1),
+        "ten": Product(10),
+        "busy": Product(1, work=renewing),
+    }
     for side, count, commit, start in orders(pipe):
         chosen, times = sides[side], list[float]()
         chosen.set_commit(commit)
