@@ -31,7 +31,7 @@ def run_statement(text: str, parameters: Mapping[str, Any]) -> list[dict[str, An
     """Run a statement and return its rows by column name, `jsonb` values decoded (Django leaves them to its own fields)."""
     with connection.cursor() as cursor:
         cursor.execute(text, parameters)
-        return _named_rows(cursor)
+        return _named_rows(_columns(cursor), cursor)
 
 
 @cache
@@ -57,11 +57,22 @@ def _run_prepared(text: str, parameters: Mapping[str, Any]) -> list[dict[str, An
     connection.validate_no_broken_transaction()
     with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
         cursor.execute(numbered, [parameters[name] for name in names], prepare=True)
-        return _named_rows(cursor)
+        if numbered not in _COLUMNS:
+            _COLUMNS[numbered] = _columns(cursor)
+        return _named_rows(_COLUMNS[numbered], cursor)
 
 
-def _named_rows(cursor: Any) -> list[dict[str, Any]]:
-    columns = [(column.name, column.type_code == JSONB) for column in cursor.description or ()]
+_COLUMNS: dict[
+    str, list[tuple[str, bool]]
+] = {}  # by prepared statement: psycopg makes an object of each column each time
+
+
+def _columns(cursor: Any) -> list[tuple[str, bool]]:
+    """The names of a result's columns, and whether each is `jsonb`."""
+    return [(column.name, column.type_code == JSONB) for column in cursor.description or ()]
+
+
+def _named_rows(columns: list[tuple[str, bool]], cursor: Any) -> list[dict[str, Any]]:
     if not columns:
         return []
     return [

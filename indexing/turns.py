@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 LOOK_AGAIN = 1.0  # seconds after which a worker looks at the front again, and at leases that ran out
 
@@ -27,7 +27,7 @@ class Look:
 
     @property
     def parameters(self) -> dict[str, int | bool]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 EVERYWHERE = Look()
