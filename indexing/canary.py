@@ -51,8 +51,8 @@ _watches: defaultdict[str, _Watch] = defaultdict(_Watch)
 
 
 def is_due(embedder: Embedder) -> bool:
-    """Whether the next request has to carry the canary. Never for a model in this process: nobody swaps it."""
-    if embedder.provider == "local":
+    """Whether the next request has to carry the canary."""
+    if not _can_be_swapped(embedder):
         return False
     good_at = _watches[embedder.fingerprint()].good_at
     return good_at is None or time.monotonic() - good_at >= settings.KB_EMBEDDING_CANARY_SECONDS
@@ -79,9 +79,15 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors[:-1]
 
 
-def note(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> None:
+def note(lease: Lease, embedder: Embedder, *, digests: Sequence[str]) -> None:
     """Vectors were kept that no canary has vouched for yet."""
-    _watches[fingerprint].unproven.append((lease, digests))
+    if _can_be_swapped(embedder):  # else no check would come, and the list grow for as long as the worker lives
+        _watches[embedder.fingerprint()].unproven.append((lease, digests))
+
+
+def _can_be_swapped(embedder: Embedder) -> bool:
+    """Not a model in this process."""
+    return embedder.provider != "local"
 
 
 def _is_known(fingerprint: str, vector: Vectors) -> bool:

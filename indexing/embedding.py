@@ -123,7 +123,7 @@ class _Embedding:
         fresh = {digest: cache.literal(vector) for digest, vector in zip(batch, embedded, strict=True)}
         retrying(partial(cache.keep_vectors, self._lease, fingerprint=self._fingerprint, vectors=fresh))
         if not is_due:
-            canary.note(self._lease, fingerprint=self._fingerprint, digests=batch)
+            canary.note(self._lease, self._embedder, digests=batch)
         self._vectors.update(fresh)
 
     def _ask(self, batch: Sequence[str], *, with_canary: bool) -> Vectors:

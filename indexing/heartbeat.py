@@ -63,6 +63,8 @@ class Heartbeat:
         sent_at = time.monotonic()
         try:
             outcome = queue.renew(self._lease, lease_seconds=self._seconds)
+            # The attempt may have ended itself a moment ago: then this came too late, and nothing was refused.
+            has_ended = outcome == "lost" and queue.outcome(self._lease) is not None
         except Error as error:
             # The database cannot be reached: try again next time; `LeaseClock` ends the attempt if it goes on.
             logger.warning("task %s: the lease could not be renewed: %s", self._lease.task_id, str(error).strip())
@@ -71,5 +73,6 @@ class Heartbeat:
         if outcome == "renewed":
             self._clock.renewed(sent_at=sent_at)
         elif outcome == "lost":
-            queue.record_refusal(self._lease, action="renew")
+            if not has_ended:
+                queue.record_refusal(self._lease, action="renew")
             self._lost.set()

@@ -95,6 +95,13 @@ def test_one_good_answer_vouches_for_a_while(stub_world: World, provider: Provid
     assert ([len(batch) for batch in provider.batches], provider.canaries) == ([1, 2, 2, 2], 1)
 
 
+def test_nothing_is_remembered_of_a_model_in_the_process_itself(world: World) -> None:
+    """No check ever comes to empty the list: it would grow for as long as the worker lives."""
+    publish(world, "local")
+    assert run_worker() == "SUCCEEDED"
+    assert not any(watch.unproven for watch in canary._watches.values())
+
+
 @pytest.mark.usefixtures("every_request")
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_the_canary_counts_in_the_batch(stub_world: World, provider: ProviderStub, settings, size: int) -> None:

@@ -14,8 +14,8 @@ from django.db import connection, connections
 from indexing import queue
 from indexing.errors import LeaseLost
 from indexing.heartbeat import Heartbeat
-from indexing.lease import LeaseClock
-from indexing.models import IndexTask
+from indexing.lease import Lease, LeaseClock
+from indexing.models import IndexTask, TaskEvent
 from indexing.worker import Result, Round, Worker
 from tests.concurrency.leases import SECTIONS, claim, expire, long_text, run_worker, task_of
 from tests.factories import World
@@ -55,6 +55,30 @@ def test_a_lost_lease_is_noticed(world: World) -> None:
         # Long before the local clock would say so after a renewal: the database's answer is what counts.
         wait_until(lost, what="the loss")
     assert IndexTask.objects.get(pk=lease.task_id).attempts == 2
+
+
+def test_a_beat_that_comes_just_after_the_end_of_its_own_attempt_is_no_refused_write(world: World) -> None:
+    """Else an attempt that succeeded would be on record as one that wrote too late."""
+    world.publish(world.upload())
+    lease = claim()
+    heartbeat = Heartbeat(lease, lease_seconds=60, max_run_seconds=60, claimed_at=time.monotonic())
+    queue.release(lease)
+    heartbeat._beat()
+    refusals = TaskEvent.objects.filter(task_id=lease.task_id, kind="refused")
+    assert not refusals.exists()
+    claim("other")
+    heartbeat._beat()
+    assert not refusals.exists(), "it had ended before the other one began"
+
+    lost = claim_again(lease.task_id)
+    claim_again(lease.task_id)
+    Heartbeat(lost, lease_seconds=60, max_run_seconds=60, claimed_at=time.monotonic())._beat()
+    assert refusals.get().attempts == lost.attempts
+
+
+def claim_again(task_id: int) -> Lease:
+    expire(task_id)
+    return claim("again")
 
 
 def test_an_attempt_that_hangs_is_no_longer_renewed(world: World) -> None:
