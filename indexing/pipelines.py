@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connections
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 
 from indexing.identity import config_digest
 from indexing.lexical import TOKENIZER_REVISION
@@ -84,8 +84,9 @@ def serving_pipeline(tenant_id: int) -> Pipeline | None:
 
 
 def pipelines_of_endpoint() -> list[Pipeline]:
-    """Pipelines whose model is behind KB_EMBEDDING_URL, the newest first."""
-    return list(Pipeline.objects.filter(config__embedder__kind="openai").order_by("-id"))
+    """Pipelines whose model is behind KB_EMBEDDING_URL: those in use first, then the newest."""
+    used = Exists(TenantPipeline.objects.filter(pipeline=OuterRef("pk")).exclude(role=PipelineRole.RETIRED))
+    return list(Pipeline.objects.filter(config__embedder__kind="openai").order_by(used.desc(), "-id"))
 
 
 def pipelines_to_fill(tenant_id: int) -> list[tuple[int, PipelineRole]]:

@@ -201,10 +201,13 @@ RETURNING t.cancel_requested,
 
 -- name: release
 -- Give a lease back uncharged (the worker is told to stop). No row: the lease is lost.
+-- It keeps its turn, but for one in a pool that is no longer its tenant's: turns of two pools cannot be compared.
 WITH held AS MATERIALIZED (
     SELECT id, state, lease_owner, attempts, lease_until FROM index_task WHERE id = %(task)s FOR NO KEY UPDATE)
 UPDATE index_task t
    SET state = 'PENDING', pool = index_task_pool(t.tenant_id, t.pool), lease_owner = NULL, lease_until = NULL, stage = NULL,
+       fair = CASE WHEN index_task_pool(t.tenant_id, t.pool) = t.pool THEN t.fair
+                   ELSE index_task_turn(t.tenant_id, index_task_pool(t.tenant_id, t.pool), t.priority) END,
        progress_done = 0, progress_total = 0,
        fence_xact = pg_current_xact_id(), updated_at = clock_timestamp()
   FROM held

@@ -12,14 +12,14 @@ import pytest
 from django.db import connection, connections, transaction
 
 from documents.models import Document
-from indexing import queue, tasks
+from indexing import pipelines, queue, tasks
 from indexing.models import EmbeddingProvider, IndexTask
 from indexing.search import search
 from indexing.worker import Result, Worker
 from tests.concurrency.leases import found_texts, long_text, make_due, task_of
 from tests.factories import World
 from tests.processes import child_environment, spawn_worker
-from tests.provider_stub import ProviderStub, drip, slow, status
+from tests.provider_stub import ProviderStub, Reply, drip, slow, status
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -196,6 +196,21 @@ def test_an_outage_is_found_out_by_three_and_its_end_by_one(
     assert drain("fourth")[Result.SUCCEEDED] == 10
     assert charged() == 0
     assert len(alarms(caplog)) == 1
+
+
+def test_the_probe_asks_for_a_model_that_is_in_use(stub_world: World, provider: ProviderStub, settings: Any) -> None:
+    """Not for one that only the settings describe, or that was retired: an endpoint without it would be out for good."""
+    settings.KB_EMBEDDING_MODEL = "not there yet"
+    pipelines.ensure_default_pipeline(using="owner")
+    published(stub_world, 1)
+    provider.faults = [status(401)]
+    drain()
+    assert states() == {"RETRY_WAIT": 1}
+    honest = provider.answer
+    provider.answer = lambda question: status(404)(Reply()) if question["model"] != "stub" else honest(question)
+    pass_time("open_until")
+    all_due()
+    assert drain()[Result.SUCCEEDED] == 1
 
 
 def test_a_provider_that_hangs_is_out_after_three_tasks(

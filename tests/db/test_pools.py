@@ -49,6 +49,22 @@ def test_waiting_tasks_move_into_the_tenants_own_pool_and_back(world: World, mon
     assert not TenantPool.objects.exists()
 
 
+def test_a_task_that_is_given_back_into_another_pool_takes_a_turn_there(world: World) -> None:
+    """With its old one it would wait for as long as others keep coming, and its tenant's next tasks behind it."""
+    pools.give_own_pool(tenant_id=world.tenant.pk, pool="big")
+    for _ in range(3):
+        task = order(world)
+    for _ in range(3):
+        lease = queue.claim(worker="w", pool="big", lease_seconds=60)
+    assert lease.task_id == task.pk
+    pools.give_own_pool(tenant_id=world.tenant.pk, pool="online")
+    other = make_world()
+    for _ in range(3):
+        order(other)
+    queue.release(lease)
+    assert task.pk in [claim().task_id, claim().task_id]
+
+
 def test_a_reopened_task_goes_where_its_tenant_is_now(world: World) -> None:
     task = order(world)
     queue.cancel(task_id=task.pk)
