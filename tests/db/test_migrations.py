@@ -1,0 +1,122 @@
+"""Migrations run forward on a database with data, while workers hold tasks, and rewrite no table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
+
+from documents import roles
+from indexing import pipelines, queue, sink, statements
+from indexing.backoff import Verdict
+from indexing.errors import NoText
+from indexing.models import IndexTask
+from indexing.search import search
+from indexing.states import TaskState
+from tests.db.refusals import sqlstate
+from tests.db.staging import claim, finished, stage, state_of
+from tests.factories import make_world
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+
+LANDED = [("documents", "0002_guards"), ("indexing", "0002_guards")]
+BIG = (
+    "index_task",
+    "task_event",
+    "chunk",
+    "chunk_vector",
+    "search_pointer",
+    "document",
+    "document_version",
+    "stored_content",
+)
+ENQUEUE = """
+INSERT INTO index_task (tenant_id, document_id, version_number, pipeline_id, task_type, generation, pool, priority, fair,
+                        state, attempts, failures, max_failures, readers_requested, cancel_requested, progress_done,
+                        progress_total, requested_by_id)
+SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(generation)s, %(pool)s, %(priority)s, 0,
+       'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s
+RETURNING id"""
+
+
+@pytest.fixture
+def landed() -> Iterator[None]:
+    """Both roles on a database of its own, at the migrations that had landed first."""
+    owner, application = connections["owner"], connections["default"]
+    usual = owner.settings_dict["NAME"]
+    with owner.cursor() as cursor:
+        cursor.execute("CREATE DATABASE test_landed")
+    try:
+        for connection in (application, owner):
+            connection.close()
+            connection.settings_dict["NAME"] = "test_landed"
+        MigrationExecutor(owner).migrate([*LANDED, *_of_others()])
+        roles.grant(using="owner", path=roles.SQL)
+        pipelines.ensure_default_pipeline(using="owner")
+        yield
+    finally:
+        for connection in (application, owner):
+            connection.close()
+            connection.settings_dict["NAME"] = usual
+        with owner.cursor() as cursor:
+            cursor.execute("DROP DATABASE test_landed")
+
+
+def _of_others() -> list[tuple[str, str]]:
+    nodes = MigrationExecutor(connections["owner"]).loader.graph.leaf_nodes()
+    return [node for node in nodes if node[0] not in ("documents", "indexing")]
+
+
+def _files() -> list[int]:
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT array_agg(pg_relation_filenode(name::regclass)) FROM unnest(%s::text[]) name", [list(BIG)])
+        files: list[int] = cursor.fetchone()[0]
+    return files
+
+
+def test_a_database_with_data_migrates_forward(landed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world("landed")
+    texts = {**statements.statements("queue"), "enqueue": ENQUEUE}
+    with monkeypatch.context() as patch:
+        original = statements.statements
+        patch.setattr(statements, "statements", lambda file: texts if file == "queue" else original(file))
+        world.publish(world.upload("# Travel"))
+        finished(claim(), ["The limit is 200 yuan."])
+        world.publish(world.upload("# Failing"))
+        failing = claim()
+        world.publish(world.upload("# Running"))
+        running = claim()
+        manifest = stage(running, ["Staged before."])
+        world.publish(world.upload("# Waiting"))
+    before = _files()
+
+    call_command("migrate", database="owner", verbosity=0)
+
+    assert _files() == before, "a table was rewritten, under a lock that keeps everybody out"
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid")
+        assert cursor.fetchall() == []
+        cursor.execute(
+            "SELECT conname FROM pg_constraint WHERE conrelid = 'index_task'::regclass AND contype IN ('c', 'f')"
+        )
+        assert cursor.fetchall() == []
+
+    def found() -> set[str]:
+        answer = search(user=world.editor, tenant=world.tenant.slug, query="what is the limit")
+        return {hit.snippet for hit in answer.hits}
+
+    assert found() == {"The limit is 200 yuan."}
+    assert queue.renew(running, lease_seconds=60) == "renewed"
+    sink.finish(running, manifest)
+    assert found() == {"The limit is 200 yuan.", "Staged before."}
+    sink.end(failing, NoText(), decide=lambda error, times: Verdict(TaskState.DEAD, charge=1))
+    assert state_of(failing) == TaskState.DEAD
+    assert queue.reopen(task_id=failing.task_id)
+    assert {claim().task_id, claim().task_id} == {
+        failing.task_id,
+        IndexTask.objects.latest("id").pk,
+    }
+    assert sqlstate("UPDATE index_task SET finished_at = now() WHERE state = 'RUNNING'") == "KB019"
