@@ -30,7 +30,7 @@ def test_not_ready_without_every_migration(client: Client, monkeypatch: pytest.M
 
     def all_but_one(self: MigrationRecorder) -> dict[tuple[str, str], object]:
         known = dict(applied(self))
-        del known["indexing", "0002_guards"]
+        del known[max(key for key in known if key[0] == "indexing")]
         return known
 
     monkeypatch.setattr(MigrationRecorder, "applied_migrations", all_but_one)
