@@ -50,6 +50,15 @@ def fill_tasks(superuser: psycopg.Connection[Any], state: str, count: int) -> No
     superuser.execute("SET session_replication_role = origin")
 
 
+def copy_database(host: str, name: str) -> None:
+    """A copy of `kb` beside it. Nobody else may be connected to it."""
+    from django.db import connections
+
+    connections.close_all()
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name} TEMPLATE kb OWNER kb_owner")
+
+
 class Plain:
     """Two commits a task: SELECT … SKIP LOCKED and UPDATE, then UPDATE. psycopg prepares after five executions."""
 

@@ -83,11 +83,7 @@ class Side:
 
 def run(options: argparse.Namespace, host: str) -> dict[str, Any]:
     """Rounds in turns: before, for the asked minutes with the transaction open, and after it."""
-    from django.db import connections
-
-    connections.close_all()  # a template is nobody's
-    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
-        server.execute("CREATE DATABASE kb_against TEMPLATE kb OWNER kb_owner")
+    queue_load.copy_database(host, "kb_against")
     held, against = Side(host, "kb", "SELECT 1"), Side(host, "kb_against", AGAINST[options.against])
     result: dict[str, Any] = {"against": options.against, "minutes": options.snapshot_minutes}
 

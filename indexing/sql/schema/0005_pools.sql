@@ -33,7 +33,7 @@ CREATE TRIGGER index_task_pipeline_guard BEFORE INSERT ON index_task
     FOR EACH ROW EXECUTE FUNCTION index_task_pipeline_guard();
 
 -- The states' CHECKs of 0001 in the guards' words. A CHECK and a trigger's WHEN are read from their stored form again by every
--- statement, thirteen of them at a third of the price of a whole fence; a function's expressions stay in the session.
+-- statement; a function's expressions stay with the session. (docs/queue.md, “What keeps a claim cheap”.)
 CREATE OR REPLACE FUNCTION index_task_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF NEW.state <> 'PENDING' OR NEW.attempts <> 0 OR NEW.failures <> 0 OR NEW.fence_xact IS NOT NULL THEN
@@ -150,4 +150,3 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-ALTER FUNCTION task_event_guard() RESET ALL;
