@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from indexing import pipelines
 from indexing.worker import Worker
@@ -18,6 +18,9 @@ from tests.factories import World, make_world
 from tests.provider_stub import ProviderStub
 
 Open = Callable[..., Page]
+PATIENCE = 20_000  # milliseconds, for machines that are busy
+
+expect.set_options(timeout=PATIENCE)
 
 
 def chromium() -> str:
@@ -58,7 +61,7 @@ def open_browser(browser_process: Browser, live_server: Any) -> Iterator[Open]:
 
     def open_one(*, language: str = "en-US", **options: Any) -> Page:
         context = browser_process.new_context(base_url=live_server.url, locale=language, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", remember)

@@ -52,7 +52,7 @@ def test_an_operator_tries_again_and_it_goes_on(
     expect(page.locator(".messagelist")).to_contain_text("A worker tries the embedding provider again now.")
     start_worker()
     page.goto(f"/admin/documents/document/{document.pk}/change/")
-    expect(page.locator(".kb-standing [data-field=word]")).to_have_text("Searchable", timeout=30_000)
+    expect(page.locator(".kb-standing [data-field=word]")).to_have_text("Searchable")
     page.goto(LIST)
     expect(page.locator("#result_list")).to_contain_text("Working")
     page.get_by_role("link", name=provider.url.split("/")[2]).click()
