@@ -18,6 +18,7 @@ from indexing.errors import (
     EmbeddingBadResponse,
     EmbeddingInputRejected,
     EmbeddingTimeout,
+    EmbeddingUnavailable,
     IndexingError,
     TransientError,
 )
@@ -85,7 +86,13 @@ class _Embedding:
             return
         if isinstance(error, TransientError) and not self._lease.failures:
             raise error  # it may well pass: texts are suspected by the next attempt
-        self._halve(batch)
+        try:
+            self._halve(batch)
+        except EmbeddingUnavailable as outage:
+            # A server that fell over at this batch, and is not up again. Uncharged, a text that fells it would do so for a day.
+            if isinstance(error, TransientError) and not isinstance(outage.__cause__, IndexingError):
+                raise error from outage
+            raise  # our own text fails, too, or it no longer answers anybody: no text is to blame
         if len(self._faults) == known:
             self._size = max(len(batch) // 2, 1)  # no text was to blame: it was too much at once
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from documents import publishing
 from indexing import embedding
-from indexing.models import EmbeddingCache, IndexTask
+from indexing.models import EmbeddingCache, EmbeddingProvider, IndexTask
 from tests.concurrency.leases import long_text, make_due, run_worker, task_of
 from tests.db.api import Caller
 from tests.factories import World
-from tests.provider_stub import Fault, ProviderStub, cut, status
+from tests.provider_stub import Fault, ProviderStub, Reply, cut, status
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -104,6 +107,31 @@ def test_a_text_that_makes_the_server_fall_over_is_named_by_the_second_attempt(
     assert {text for batch in provider.batches for text in batch} == {
         "Travel › Section 13\nplain rule number 13 holds. Mind the arsenic."
     }
+
+
+def test_a_text_that_fells_a_server_slow_to_rise_uses_up_the_budget(tenant: World, provider: ProviderStub) -> None:
+    """While it is looked for the server is gone, which is nobody's fault; uncharged, it would be felled again for a day."""
+    honest, down = provider.answer, list[int]()
+
+    def answer(question: dict[str, Any]) -> Reply:
+        if down:
+            down.clear()
+            return status(503)(honest(question))
+        if any("arsenic" in text for text in question["input"]):
+            down.append(1)
+            return cut(honest(question))
+        return honest(question)
+
+    provider.answer = answer
+    task = publish(tenant, 13)
+    for _ in range(5):
+        run_worker()
+        down.clear()
+        EmbeddingProvider.objects.exclude(open_until=None).update(open_until=timezone.now() - timedelta(seconds=1))
+        task.refresh_from_db()
+        if task.state == "RETRY_WAIT":
+            make_due(task.pk)
+    assert (task.state, task.error_code) == ("DEAD", "EMBEDDING_BAD_RESPONSE")
 
 
 @pytest.mark.parametrize("code", [400, 422, 413])

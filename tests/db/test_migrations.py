@@ -72,7 +72,9 @@ def _of_others() -> list[tuple[str, str]]:
 
 def _files() -> list[int]:
     with connections["owner"].cursor() as cursor:
-        cursor.execute("SELECT array_agg(pg_relation_filenode(name::regclass)) FROM unnest(%s::text[]) name", [list(BIG)])
+        cursor.execute(
+            "SELECT array_agg(pg_relation_filenode(name::regclass)) FROM unnest(%s::text[]) name", [list(BIG)]
+        )
         files: list[int] = cursor.fetchone()[0]
     return files
 
