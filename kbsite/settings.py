@@ -87,23 +87,26 @@ for _database in DATABASES.values():
     _database.setdefault("OPTIONS", {}).update(
         application_name=env.str("KB_APPLICATION_NAME", default="kb"),
         connect_timeout=10,
-        # A dead peer is noticed within about a minute instead of the kernel's two hours.
+        # A dead peer is noticed within about a minute instead of the kernel's two hours; the last is for one that is lost
+        # while a question is on its way, when no keepalive is sent (milliseconds, not asked of Unix sockets).
         keepalives_idle=30,
         keepalives_interval=10,
         keepalives_count=3,
+        tcp_user_timeout=60_000,
         prepare_threshold=5,  # lets indexing.statements prepare; Django's own cursors never do
     )
 # A process that freezes or loses its network in the middle of a transaction keeps its locks: an editor's delete would wait
 # for it. The server ends such a transaction, and a wait for a lock is bounded. Migrations may take longer, so not the owner.
 KB_IDLE_TRANSACTION_SECONDS: float = env.float("KB_IDLE_TRANSACTION_SECONDS", default=10.0)
 KB_LOCK_WAIT_SECONDS: float = env.float("KB_LOCK_WAIT_SECONDS", default=30.0)
-DATABASES["default"]["OPTIONS"].setdefault(
-    "options",
+_options = (
     f"-c idle_in_transaction_session_timeout={int(KB_IDLE_TRANSACTION_SECONDS * 1000)}"
     f" -c lock_timeout={int(KB_LOCK_WAIT_SECONDS * 1000)}"
     # Of what is prepared (indexing.statements): the plan of the claim is the same for every value, and takes 1 ms to make.
-    " -c plan_cache_mode=force_generic_plan",
+    " -c plan_cache_mode=force_generic_plan"
 )
+# Those of the URL come after ours, not in their place.
+DATABASES["default"]["OPTIONS"]["options"] = f"{_options} {DATABASES['default']['OPTIONS'].get('options', '')}".strip()
 # Tests create one database as the owner and reach it through both roles.
 DATABASES["default"]["TEST"] = {"MIRROR": "owner"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

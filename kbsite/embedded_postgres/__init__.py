@@ -59,10 +59,7 @@ def stop(data_dir: Path) -> bool:
         _hosts.pop(data_dir, None)
         if not (data_dir / "postgres" / "postmaster.pid").exists():
             return False
-        server = _server(data_dir)
-        with server._lock:
-            server.ensure_postgres_running()  # the handle may know a process that somebody has restarted since
-        server.stop()
+        _server(data_dir).stop()
         return True
 
 
@@ -73,7 +70,10 @@ def _server(data_dir: Path) -> Any:
     import fasteners
 
     wheel.PostgresServer._lock = fasteners.InterProcessLock(data_dir / "postgres.lock")
-    return wheel.get_server(data_dir / "postgres", cleanup_mode=None)
+    server = wheel.get_server(data_dir / "postgres", cleanup_mode=None)
+    with server._lock:
+        server.ensure_postgres_running()  # a handle from before may know a process that somebody has ended since
+    return server
 
 
 def _wheel() -> Any:
