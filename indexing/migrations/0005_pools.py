@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.RunSQL(SCHEMA.read_text(encoding="utf-8"), migrations.RunSQL.noop),
-        # What these CHECKs say, the guards say from here on.
+        # What these CHECKs say, the guards say (0003): they are read from their stored form again by every statement.
         *(migrations.RemoveConstraint("indextask", name) for name in CHECKS),
         *(migrations.AlterField("indextask", name, field) for name, field in INTEGERS.items()),
         migrations.AlterField("taskevent", "attempts", models.IntegerField()),

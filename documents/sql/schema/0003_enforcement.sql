@@ -1,4 +1,5 @@
--- What the application's role may not change by hand. A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
+-- What the application's role may not change by hand.
+-- A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
 -- What holds by a trigger, what only by the services, and why: docs/decisions/0005-what-the-database-enforces.md.
 
 -- The name of a version's bytes never changes, nor do they go back to the sweep while a version has them: else a version

@@ -1,8 +1,29 @@
--- What the application's role may not change by hand. A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
+-- What the application's role may not change by hand.
+-- A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
 -- What holds by a trigger, what only by the services, and why: docs/decisions/0005-what-the-database-enforces.md.
 
+-- The states' CHECKs of 0001 in the guards' words. A CHECK and a trigger's WHEN are read from their stored form again by every
+-- statement; a function's expressions stay with the session. (docs/queue.md, “What keeps a claim cheap”.)
+CREATE OR REPLACE FUNCTION index_task_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    IF NEW.state <> 'PENDING' OR NEW.attempts <> 0 OR NEW.failures <> 0 OR NEW.fence_xact IS NOT NULL THEN
+        RAISE EXCEPTION 'a task begins PENDING, with no attempt made' USING ERRCODE = 'KB010';
+    END IF;
+    IF num_nonnulls(NEW.lease_owner, NEW.lease_until, NEW.next_attempt_at, NEW.finished_at) > 0
+       OR least(NEW.generation, NEW.max_failures, NEW.progress_done, NEW.progress_total) < 0 THEN
+        RAISE EXCEPTION 'a task begins without a lease, a date or a debt' USING ERRCODE = 'KB019';
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM document_version v
+                    WHERE v.document_id = NEW.document_id AND v.number = NEW.version_number
+                      AND v.tenant_id = NEW.tenant_id) THEN
+        RAISE EXCEPTION 'a task is for a version of a document of its own tenant' USING ERRCODE = 'KB010';
+    END IF;
+    RETURN NEW;
+END $$;
+
 -- As in 0002, and: the budget is charged one by one, by the end of an attempt or by a lease that ran out; its size holds;
--- waiting is counted from a moment that only moves on; how a task ended does not change afterwards.
+-- waiting is counted from a moment that only moves on; how a task ended does not change afterwards; a lease if and only if it
+-- runs, a date if and only if it waits for one, an end if and only if it has ended, a reason for whatever is not well.
 CREATE OR REPLACE FUNCTION index_task_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     claimed boolean := NEW.attempts <> OLD.attempts;
@@ -26,7 +47,7 @@ BEGIN
     END IF;
     IF NEW.failures <> OLD.failures
        AND NOT (NEW.failures = 0 AND OLD.state IN ('DEAD', 'CANCELLED') AND NEW.state = 'PENDING')
-       AND NOT (NEW.failures = OLD.failures + 1 AND OLD.state = 'RUNNING' AND moved) THEN
+       AND NOT (NEW.failures = OLD.failures + 1 AND NEW.failures <= NEW.max_failures AND OLD.state = 'RUNNING' AND moved) THEN
         RAISE EXCEPTION 'task %: the budget is charged by the end of an attempt, and forgotten when a task is reopened', OLD.id
             USING ERRCODE = 'KB016';
     END IF;
@@ -67,6 +88,13 @@ BEGIN
           AND (NEW.error_code, NEW.error_message, NEW.finished_at)
               IS DISTINCT FROM (OLD.error_code, OLD.error_message, OLD.finished_at) THEN
         RAISE EXCEPTION 'task %: how it ended does not change', OLD.id USING ERRCODE = 'KB017';
+    END IF;
+    IF (NEW.lease_owner IS NOT NULL) <> (NEW.state = 'RUNNING') OR (NEW.lease_until IS NOT NULL) <> (NEW.state = 'RUNNING')
+       OR (NEW.next_attempt_at IS NOT NULL) <> (NEW.state = 'RETRY_WAIT')
+       OR (NEW.finished_at IS NOT NULL) <> (NEW.state IN ('SUCCEEDED', 'DEAD', 'CANCELLED'))
+       OR (NEW.error_code IS NULL AND NEW.state IN ('RETRY_WAIT', 'DEAD', 'CANCELLED'))
+       OR NEW.progress_done < 0 OR NEW.progress_total < 0 THEN
+        RAISE EXCEPTION 'task %: what it says does not go with %', OLD.id, NEW.state USING ERRCODE = 'KB019';
     END IF;
     RETURN NEW;
 END $$;
@@ -278,19 +306,23 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER index_task_log_wish AFTER UPDATE OF cancel_requested ON index_task FOR EACH ROW
-    WHEN (OLD.state = 'RUNNING' AND NEW.state = 'RUNNING' AND OLD.attempts = NEW.attempts
-          AND OLD.cancel_requested <> NEW.cancel_requested)
+-- One condition for both kinds: each is read from its stored form again by every statement.
+DROP TRIGGER index_task_log_move ON index_task;
+CREATE TRIGGER index_task_log_move AFTER UPDATE ON index_task FOR EACH ROW
+    WHEN (OLD.state <> NEW.state OR OLD.attempts <> NEW.attempts
+          OR (NEW.state = 'RUNNING' AND OLD.cancel_requested <> NEW.cancel_requested))
     EXECUTE FUNCTION index_task_log();
 
--- A worker notes that its own late write was refused, of an attempt that there was; the rest only the trigger above tells.
-CREATE OR REPLACE FUNCTION task_event_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+-- A worker notes that its own late write was refused, of an attempt that there was; the rest only the trigger above tells. (Who
+-- may hang triggers on the log is its owner, or could be: asked this way, it takes no query and, with its table named in full,
+-- no search_path of its own, for every move.)
+CREATE OR REPLACE FUNCTION task_event_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+    IF has_table_privilege(TG_RELID, 'TRIGGER') THEN
         RETURN NEW;
     END IF;
     IF NEW.kind <> 'refused'
-       OR NOT EXISTS (SELECT 1 FROM index_task t WHERE t.id = NEW.task_id AND t.tenant_id = NEW.tenant_id
+       OR NOT EXISTS (SELECT 1 FROM public.index_task t WHERE t.id = NEW.task_id AND t.tenant_id = NEW.tenant_id
                          AND NEW.attempts BETWEEN 1 AND t.attempts) THEN
         RAISE EXCEPTION 'what happened to a task is logged by its trigger' USING ERRCODE = 'KB003';
     END IF;

@@ -1,4 +1,5 @@
--- What all workers know together about an embedding provider. A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
+-- What all workers know together about an embedding provider.
+-- A file of a migration never changes after it has landed: what replaces a function of it stands in a later one.
 
 -- The first vector of the canary stands for its model for good: changed, it would vouch for another one.
 CREATE TRIGGER embedding_canary_append_only BEFORE UPDATE OR DELETE ON embedding_canary
