@@ -44,7 +44,7 @@ class Outcome:
         kills, pauses = wanted[Deed.KILL], wanted[Deed.PAUSE]
         least = {
             "tasks": (self.tasks, self.request.tasks),
-            "kills": (self.done[Deed.KILL], kills),
+            "kills": (self.done[Deed.KILL], max(kills, 1)),  # without blows there is nothing to withstand
             "kills of a worker with a lease": (self.kills_in_lease, math.ceil(kills * LEAST_HITS)),
             "pauses beyond a lease": (self.pauses_in_lease, math.ceil(pauses * LEAST_HITS)),
             "ended backends": (self.done[Deed.BACKEND], wanted[Deed.BACKEND]),

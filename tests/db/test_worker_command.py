@@ -228,7 +228,7 @@ def test_processes_end_with_a_killed_parent(world: World, env: dict[str, str], g
         (["--once", "--processes", "2"], "one process"),
         (["--name", ""], "--name is a line"),
         (["--once", "--drain"], "not allowed with"),
-        (["--pool", "onlin"], "invalid choice"),
+        (["--pool", "Online!"], "--pool"),
     ],
 )
 def test_arguments_that_make_no_sense(arguments: list[str], said: str) -> None:
