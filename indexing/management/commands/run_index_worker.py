@@ -209,7 +209,12 @@ def _warn_of_unknown_pool(pool: str) -> None:
     except Error:
         return  # the loop tells of an outage
     if pool not in known:
-        logger.warning("no tenant has the pool %s (known: %s); this worker waits for one", pool, ", ".join(known))
+        logger.warning(
+            "no tenant has the pool %s (known: %s), so nothing is found in it: correct the name, or give a tenant this pool "
+            "in the admin",
+            pool,
+            ", ".join(known),
+        )
 
 
 def _check(options: dict[str, Any]) -> None:
