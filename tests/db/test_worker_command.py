@@ -232,8 +232,8 @@ def test_processes_end_with_a_killed_parent(world: World, env: dict[str, str], g
     ],
 )
 def test_arguments_that_make_no_sense(arguments: list[str], said: str) -> None:
-    process = spawn_worker(*arguments)
-    out, err = process.communicate(timeout=SECONDS)
+    with worker(*arguments) as process:  # certainly gone, also if the arguments should make sense one day
+        out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
