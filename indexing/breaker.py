@@ -30,14 +30,10 @@ class Health:
     """What all workers know together about one provider."""
 
     outages: int = 0  # in a row
-    timed_out: tuple[
-        int, ...
-    ] = ()  # the tasks whose requests timed out in a row: one task alone may be at fault itself
+    timed_out: tuple[int, ...] = ()  # tasks whose requests did in a row: one task alone may be at fault itself
     throttles: int = 0  # in a row
     openings: int = 0  # of the breaker, in a row
-    open_for: float | None = (
-        None  # until a probe may be sent (below zero: since then); None while the breaker is closed
-    )
+    open_for: float | None = None  # until a probe may be sent (below zero: since then); None while closed
     cooldown: float = 0.0  # until requests may be sent, as the provider asked; zero or less: now
     code: str | None = None  # why the breaker is open
     detail: str = ""

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import Error, connection, transaction
 
+from documents.outages import is_outage
 from indexing import errors
 from indexing.backoff import Verdict
 from indexing.lease import Lease
@@ -247,7 +248,9 @@ def record_refusal(lease: Lease, *, action: str) -> None:
     """
     try:
         row("queue", "record_refusal", **lease.token, action=action)
-    except (OperationalError, InterfaceError) as error:
+    except Error as error:
+        if not is_outage(error):
+            raise
         logger.warning("task %s: %s was refused, and not noted: %s", lease.task_id, action, str(error).strip())
         connection.close()
 

@@ -14,10 +14,8 @@ from django.db import connection
 
 JSONB = 3802  # type number of `jsonb`, fixed in PostgreSQL's catalogue
 FOLDER = Path(__file__).parent / "sql"
-PREPARED = (
-    "queue",
-    "sink",
-)  # whose statements are one plan for every value; the search chooses its plans by the values
+# Files whose statements are one plan for every value; the search chooses its plans by the values.
+PREPARED = ("queue", "sink")
 
 
 @cache
@@ -62,9 +60,8 @@ def _run_prepared(text: str, parameters: Mapping[str, Any]) -> list[dict[str, An
         return _named_rows(_COLUMNS[numbered], cursor)
 
 
-_COLUMNS: dict[
-    str, list[tuple[str, bool]]
-] = {}  # by prepared statement: psycopg makes an object of each column each time
+# By prepared statement: psycopg makes an object of each column each time.
+_COLUMNS: dict[str, list[tuple[str, bool]]] = {}
 
 
 def _columns(cursor: Any) -> list[tuple[str, bool]]:

@@ -28,6 +28,10 @@ def task_badge(task: IndexTask) -> str:
     """Like a document's badge: the word is what a screen reader reads."""
     sign, colour = SIGNS[TaskState(task.state)]
     word = gettext("Cancelling…") if is_being_cancelled(task) else state_word(task.state)
+    return badge(colour, sign, word)
+
+
+def badge(colour: str, sign: str, word: str) -> str:
     return format_html(
         '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
         colour,

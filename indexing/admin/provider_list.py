@@ -24,6 +24,7 @@ from documents.admin.permissions import OverseersOnly
 from documents.errors import DocumentsError
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import pauses, provider_gate
+from indexing.admin.badges import badge
 from indexing.messages import error_sentence
 from indexing.models import IndexTask
 from indexing.pipelines import pipelines_of_endpoint
@@ -101,17 +102,12 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
 
     @admin.display(description=_("state"))
     def badge(self, provider: Any) -> str:
-        colour, sign, word = _look(provider, provider_gate.standing(provider.name))
-        return format_html(
-            '<span class="kb-badge kb-{}"><span class="kb-sign" aria-hidden="true">{}</span> <span>{}</span></span>',
-            colour,
-            sign,
-            gettext(word),
-        )
+        colour, sign, word = _look(provider, _standing(provider))
+        return badge(colour, sign, gettext(word))
 
     @admin.display(description=_("reason"))
     def reason(self, provider: Any) -> str:
-        return _reason(provider_gate.standing(provider.name)) or NOTHING
+        return _reason(_standing(provider)) or NOTHING
 
     @admin.display(description=_("next try"))
     def next_try(self, provider: Any) -> str:
@@ -145,7 +141,7 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
             "title": found.name,
             "provider": found,
             "badge": self.badge(found),
-            "reason": _reason(provider_gate.standing(found.name)),
+            "reason": _reason(_standing(found)),
             "next_try": _next_try(found),
             "try_url": _try_url(found) if _can_try(found) else "",
             "events": [_event(event) for event in ProviderEvent.objects.filter(provider=found.name)[:EVENTS]],
@@ -162,6 +158,14 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
         else:
             messages.success(request, gettext("A worker tries the embedding provider again now."))
         return redirect("admin:indexing_embeddingprovider_changelist")
+
+
+def _standing(provider: Any) -> Standing:
+    """Asked once for a row of the list or a page, whose cells then agree."""
+    if not hasattr(provider, "standing"):
+        provider.standing = provider_gate.standing(provider.name)
+    found: Standing = provider.standing
+    return found
 
 
 def _look(provider: Any, found: Standing) -> tuple[str, str, str]:
@@ -185,7 +189,7 @@ def _next_try(provider: EmbeddingProvider) -> datetime | None:
 
 
 def _can_try(provider: Any) -> bool:
-    found = provider_gate.standing(provider.name)
+    found = _standing(provider)
     return bool(provider.may_try and provider.is_used and (found.open_for is not None or found.cooldown > 0))
 
 
