@@ -6,6 +6,10 @@ import os.path
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XLS = "application/vnd.ms-excel"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 HTML = "text/html"
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
@@ -18,6 +22,15 @@ BY_EXTENSION = {
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".txt": TEXT,
+}
+"""Types that a parser exists for."""
+
+_TEXTS = {HTML, MARKDOWN, TEXT}
+_PACKAGES = {  # what only an archive of this type contains
+    DOCX: b"word/document.xml",
+    XLSX: b"xl/workbook.",
+    PPTX: b"ppt/presentation.xml",
+    ODS: b"mimetype" + ODS.encode(),
 }
 
 
@@ -50,14 +63,13 @@ def detect(content: bytes, file_name: str) -> str:
             raise UnsupportedFile(sentence, accepted=accepted)
         sentence = gettext_noop("Files of type %(extension)s are not accepted. Choose one of %(accepted)s.")
         raise UnsupportedFile(sentence, extension=extension, accepted=accepted)
-    is_text = by_name in (HTML, MARKDOWN, TEXT)
-    by_content = _sniff(content, is_text=is_text)
+    by_content = _sniff(content, by_name)
     other = gettext_noop("The file is named %(extension)s but its content is of another type.")
-    if is_text:
+    if by_name in _TEXTS:
         if by_content == "binary":
             sentence = gettext_noop("The file is named %(extension)s but its content is not text.")
             raise UnsupportedFile(sentence, extension=extension)
-        if by_content in (PDF, DOCX, "zip"):
+        if by_content != "text":
             raise UnsupportedFile(other, extension=extension)
         return by_name
     if by_content != by_name:
@@ -89,18 +101,21 @@ _NO_TEXT = (
 _BEFORE_PDF = b"\xef\xbb\xbf \t\r\n\f"
 
 
-def _sniff(content: bytes, *, is_text: bool) -> str:
-    """`is_text`: the name says so. Readers find a PDF's mark behind some junk; a text may speak of PDF."""
+def _sniff(content: bytes, by_name: str) -> str:
+    """What the content is: a media type, “text”, “zip” or “binary”. `by_name` is what the name says it is."""
     if content.startswith(_OLE):
-        # Office wraps a password-protected DOCX in its old container: the parser says DOCUMENT_ENCRYPTED.
-        return DOCX
+        # Office wraps a password-protected file in its old container: the parser says DOCUMENT_ENCRYPTED.
+        return by_name if by_name in _PACKAGES or by_name == XLS else "binary"
     head = content[:1024]
-    if head.lstrip(_BEFORE_PDF).startswith(b"%PDF-") if is_text else b"%PDF-" in head:
+    # Readers find a PDF's mark behind some junk; a text may speak of PDF.
+    if head.lstrip(_BEFORE_PDF).startswith(b"%PDF-") if by_name in _TEXTS else b"%PDF-" in head:
         return PDF
     if content.startswith(b"PK\x03\x04"):
         # The directory is not read here: it may hold a million entries. A damaged archive without one keeps the type its
         # name claims: the parser says DOCUMENT_CORRUPT, which an editor can act on.
-        return DOCX if b"word/document.xml" in content or _ZIP_END not in content else "zip"
+        if by_name in _PACKAGES and _ZIP_END not in content:
+            return by_name
+        return next((kind for kind, mark in _PACKAGES.items() if mark in content), "zip")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "text"  # UTF-16 with its mark
     if content.startswith(_NO_TEXT):

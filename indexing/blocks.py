@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from indexing.locators import Locator
+
 
 class BlockKind(StrEnum):
     HEADING = "heading"
@@ -16,46 +18,29 @@ class BlockKind(StrEnum):
     LIST_ITEM = "list_item"
     TABLE = "table"
     CODE = "code"
+    FORMULA = "formula"
+    CAPTION = "caption"
     FAQ = "faq"  # a question with its answer
+    IMAGE_TEXT = "image_text"  # read from a picture, with a `confidence`
 
 
-@dataclass(frozen=True, slots=True)
-class Locator:
-    """Where a piece of text is in the original.
+class GapReason(StrEnum):
+    """Why a part of a document is not in its text."""
 
-    `span` is [start, end) in `ParsedDocument.text`. `page` is 1-based, as a PDF reader counts; `region` is
-    (left, top, right, bottom) in points from the page's top left corner. `lines` is the first and last line, 1-based:
-    of the file for plain text and Markdown, of the extracted text for HTML and DOCX, which have no lines of their own.
-    """
+    UNREADABLE = "unreadable"  # damaged, or no parser understands it
+    NOT_RECOGNISED = "not_recognised"  # a picture in which no text was found, or none surely enough
+    OUT_OF_TIME = "out_of_time"  # a picture that there was no time left to read
 
-    span: tuple[int, int]
-    page: int | None = None
-    page_end: int | None = None  # last page, where the piece goes on over a page break
-    region: tuple[float, float, float, float] | None = None
-    lines: tuple[int, int] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        result: dict[str, Any] = {"span": list(self.span)}
-        if self.page is not None:
-            result["page"] = self.page
-        if self.page_end is not None:
-            result["pageEnd"] = self.page_end
-        if self.region is not None:
-            result["region"] = list(self.region)
-        if self.lines is not None:
-            result["lines"] = list(self.lines)
-        return result
+class LeftOutReason(StrEnum):
+    """Why text of the file is in no chunk: it says nothing about the document's subject."""
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Locator:
-        region, lines = data.get("region"), data.get("lines")
-        return cls(
-            span=(data["span"][0], data["span"][1]),
-            page=data.get("page"),
-            page_end=data.get("pageEnd"),
-            region=(region[0], region[1], region[2], region[3]) if region else None,
-            lines=(lines[0], lines[1]) if lines else None,
-        )
+    PAGE_HEADER = "page_header"
+    PAGE_FOOTER = "page_footer"
+    PAGE_NUMBER = "page_number"
+    CONTENTS = "contents"  # a table of contents or an index
+    NAVIGATION = "navigation"  # menus, cookie notices and other parts of a web page beside its text
+    HIDDEN = "hidden"  # not shown to readers of the original, or deleted in a tracked change
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +48,10 @@ class Block:
     """One piece of the document in reading order.
 
     `heading_path` holds the headings above it, outermost first (for a heading: those above it, not itself).
-    `level` is 1–6 for headings. `rows` holds a table's cells; the first `header_rows` of them are its header.
+    `level` is 1–6 for headings. `rows` holds a table's cells, one line of `text` each; the first `header_rows` of them are its
+    header. A cell merged over rows is repeated in each of them, in a header also one merged over columns, so that a row can be
+    read by itself. `parts` are places of parts of the text, in order, where the block's own is not exact enough: of lines
+    of a page, of rows of a sheet. `language` is a code block's, `confidence` (0–1) that of text read from a picture.
     """
 
     kind: BlockKind
@@ -73,6 +61,9 @@ class Block:
     level: int | None = None
     rows: tuple[tuple[str, ...], ...] = ()
     header_rows: int = 0
+    parts: tuple[Locator, ...] = ()
+    language: str | None = None
+    confidence: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         result: dict[str, Any] = {
@@ -86,6 +77,12 @@ class Block:
         if self.rows:
             result["rows"] = [list(row) for row in self.rows]
             result["headerRows"] = self.header_rows
+        if self.parts:
+            result["parts"] = [part.to_json() for part in self.parts]
+        if self.language is not None:
+            result["language"] = self.language
+        if self.confidence is not None:
+            result["confidence"] = self.confidence
         return result
 
     @classmethod
@@ -98,14 +95,52 @@ class Block:
             level=data.get("level"),
             rows=tuple(tuple(row) for row in data.get("rows", ())),
             header_rows=data.get("headerRows", 0),
+            parts=tuple(Locator.from_json(part) for part in data.get("parts", ())),
+            language=data.get("language"),
+            confidence=data.get("confidence"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A named part of the original that could not be read: the rest of the document is searchable without it."""
+
+    reason: GapReason
+    page: int | None = None
+    sheet: str | None = None
+    slide: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        values = {"reason": self.reason.value, "page": self.page, "sheet": self.sheet, "slide": self.slide}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Gap:
+        return cls(GapReason(data["reason"]), data.get("page"), data.get("sheet"), data.get("slide"))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Text of the file that is kept out of the document's text on purpose, and the pages it stands on, if it has some."""
+
+    reason: LeftOutReason
+    text: str
+    pages: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"reason": self.reason.value, "text": self.text, "pages": list(self.pages)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> LeftOut:
+        return cls(LeftOutReason(data["reason"]), data["text"], tuple(data["pages"]))
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A whole document: `text` is the extracted text that every locator's span points into.
 
-    `pages` is the number of pages, or None where the format has none.
+    `pages` is the number of pages (of slides, for a presentation), or None where the format has none. `language` is the one
+    that most of the text is in, as in BCP 47 (“zh”, “en”), or None where there is no telling.
     """
 
     media_type: str
@@ -113,6 +148,9 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     title: str | None = None
     pages: int | None = None
+    language: str | None = None
+    gaps: tuple[Gap, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -121,6 +159,9 @@ class ParsedDocument:
             "blocks": [block.to_json() for block in self.blocks],
             "title": self.title,
             "pages": self.pages,
+            "language": self.language,
+            "gaps": [gap.to_json() for gap in self.gaps],
+            "leftOut": [left_out.to_json() for left_out in self.left_out],
         }
 
     @classmethod
@@ -129,8 +170,11 @@ class ParsedDocument:
             media_type=data["mediaType"],
             text=data["text"],
             blocks=tuple(Block.from_json(block) for block in data["blocks"]),
-            title=data.get("title"),
-            pages=data.get("pages"),
+            title=data["title"],
+            pages=data["pages"],
+            language=data["language"],
+            gaps=tuple(Gap.from_json(gap) for gap in data["gaps"]),
+            left_out=tuple(LeftOut.from_json(left_out) for left_out in data["leftOut"]),
         )
 
 

@@ -6,7 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from indexing.blocks import Block, Chunk, Locator, ParsedDocument
+from indexing.blocks import Block, Chunk, ParsedDocument
+from indexing.locators import Locator
 
 _WIDTH = 100
 _BETWEEN_HEADINGS = " › "

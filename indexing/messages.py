@@ -187,8 +187,8 @@ def progress_words(stage: str | None, done: int, total: int) -> str:
 
 
 def locator_words(locator: dict[str, Any]) -> str:
-    """“page 3, lines 10–14”; empty where the format has neither pages nor lines."""
-    places = [_page_words(locator), _line_words(locator)]
+    """“page 3, lines 10–14”; empty where the format has no places of its own."""
+    places = [_page_words(locator), _slide_words(locator), _sheet_words(locator), _line_words(locator)]
     return gettext(", ").join(place for place in places if place)
 
 
@@ -197,8 +197,23 @@ def _page_words(locator: dict[str, Any]) -> str:
     if first is None:
         return ""
     if last is None or last == first:
+        if label := locator.get("pageLabel"):
+            return gettext("page %(page)d (printed number %(label)s)") % {"page": first, "label": label}
         return gettext("page %(page)d") % {"page": first}
     return gettext("pages %(first)d–%(last)d") % {"first": first, "last": last}
+
+
+def _slide_words(locator: dict[str, Any]) -> str:
+    slide = locator.get("slide")
+    return gettext("slide %(slide)d") % {"slide": slide} if slide is not None else ""
+
+
+def _sheet_words(locator: dict[str, Any]) -> str:
+    sheet, cells = locator.get("sheet"), locator.get("cells")
+    if sheet is None:
+        return gettext("cells %(cells)s") % {"cells": cells} if cells else ""
+    named = gettext("sheet “%(sheet)s”") % {"sheet": sheet}
+    return gettext(", ").join([named, gettext("cells %(cells)s") % {"cells": cells}]) if cells else named
 
 
 def _line_words(locator: dict[str, Any]) -> str:

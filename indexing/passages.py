@@ -11,7 +11,8 @@ from typing import Any
 from documents.errors import NotFound
 from documents.querysets import User
 from indexing import cache
-from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
+from indexing.blocks import Block, BlockKind, ParsedDocument
+from indexing.locators import Locator, covering
 from indexing.statements import row, rows
 
 AROUND = 3  # blocks shown before and after the passage
@@ -106,13 +107,10 @@ def _piece(block: Block, start: int, end: int) -> Piece:
 
 
 def _place(cited: Sequence[Block]) -> dict[str, Any] | None:
-    """From the first block's place to the last one's."""
     if not cited:
         return None
     first, last = cited[0].locator, cited[-1].locator
-    lines = (first.lines[0], last.lines[1]) if first.lines and last.lines else None
-    page_end = last.page_end or last.page
-    return Locator((first.span[0], last.span[1]), first.page, page_end, None, lines).to_json()
+    return covering((first.span[0], last.span[1]), [block.locator for block in cited]).to_json()
 
 
 def _from_chunks(served: dict[str, Any], document_id: uuid.UUID, start: int, end: int) -> Passage:

@@ -13,7 +13,7 @@ from documents.media_types import DOCX, HTML, MARKDOWN, PDF, TEXT
 from indexing.blocks import ParsedDocument
 from indexing.errors import UnsupportedDocument
 
-PARSER_REVISION = "1"
+PARSER_REVISION = "2"
 """Part of every cached parse result's key: change it with every change of what any parser returns."""
 
 _MODULES = {

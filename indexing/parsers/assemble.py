@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from indexing.blocks import Block, BlockKind, Locator, ParsedDocument
+from indexing.blocks import Block, BlockKind, Gap, LeftOut, ParsedDocument
 from indexing.errors import NoText
+from indexing.locators import Cells, Locator, Region
 from indexing.parsers import limits
 from indexing.parsers.clean import clean, one_line, tidy
 
@@ -16,13 +17,15 @@ BETWEEN_CELLS = " | "
 LONGEST_HEADING = 500  # characters; every block below a heading repeats it
 _BLANK_START = re.compile(r"(?:[^\S\n]*\n)+")
 
-Region = tuple[float, float, float, float]
 Rows = tuple[tuple[str, ...], ...]
 
 
 @dataclass(slots=True)
 class Piece:
-    """What a format's parser found, before spans are known. Fields as in `indexing.blocks.Block` and `Locator`."""
+    """What a format's parser found, before spans are known. Fields as in `indexing.blocks.Block` and `Locator`.
+
+    The spans of `parts` are positions in `text`; of a table, numbers of its rows: (3, 4) is the fourth one.
+    """
 
     kind: BlockKind
     text: str = ""
@@ -33,18 +36,33 @@ class Piece:
     page_end: int | None = None
     region: Region | None = None
     lines: tuple[int, int] | None = None
+    region_end: Region | None = None
+    page_label: str | None = None
+    sheet: str | None = None
+    cells: Cells | None = None
+    slide: int | None = None
+    parts: Sequence[Locator] = ()
+    language: str | None = None
+    confidence: float | None = None
 
 
 def assemble(
-    media_type: str, pieces: Iterable[Piece], *, title: str | None = None, pages: int | None = None
+    media_type: str,
+    pieces: Iterable[Piece],
+    *,
+    title: str | None = None,
+    pages: int | None = None,
+    language: str | None = None,
+    gaps: Iterable[Gap] = (),
+    left_out: Iterable[LeftOut] = (),
 ) -> ParsedDocument:
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
     paragraph is one. More of anything than `limits` allow is `DocumentTooLarge`.
 
-    A piece without a page and without lines gets the lines of the extracted text, where the format has no own ones.
+    A piece without a place of its own gets the lines of the extracted text.
     """
     blocks: list[Block] = []
-    parts: list[str] = []
+    texts: list[str] = []
     above: list[tuple[int, str]] = []  # open headings, outermost first
     start, line, cells = 0, 1, 0
     for piece in pieces:
@@ -62,17 +80,74 @@ def assemble(
         if level is not None:
             above = [heading for heading in above if heading[0] < level]
         end, last_line = start + len(text), line + text.count("\n")
-        own_lines = piece.lines or ((line, last_line) if piece.page is None else None)
-        locator = Locator((start, end), piece.page, piece.page_end, piece.region, own_lines)
-        path = tuple(heading for _, heading in above)
-        blocks.append(Block(kind, text, locator, path, level, rows, header_rows))
-        parts.append(text)
+        blocks.append(
+            Block(
+                kind,
+                text,
+                _locator(piece, (start, end), (line, last_line)),
+                heading_path=tuple(heading for _, heading in above),
+                level=level,
+                rows=rows,
+                header_rows=header_rows,
+                parts=_parts(piece, text, start),
+                language=piece.language,
+                confidence=piece.confidence,
+            )
+        )
+        texts.append(text)
         if level is not None:
             above.append((level, text))
         start, line = end + len(BETWEEN_BLOCKS), last_line + BETWEEN_BLOCKS.count("\n")
     if not blocks:
         raise NoText()
-    return ParsedDocument(media_type, BETWEEN_BLOCKS.join(parts), tuple(blocks), one_line(title or "") or None, pages)
+    return ParsedDocument(
+        media_type,
+        BETWEEN_BLOCKS.join(texts),
+        tuple(blocks),
+        title=one_line(title or "") or None,
+        pages=pages,
+        language=language,
+        gaps=tuple(gaps),
+        left_out=tuple(left_out),
+    )
+
+
+def _locator(piece: Piece, span: tuple[int, int], extracted_lines: tuple[int, int]) -> Locator:
+    has_place = piece.page is not None or piece.sheet is not None or piece.slide is not None
+    return Locator(
+        span,
+        page=piece.page,
+        page_end=piece.page_end,
+        region=piece.region,
+        lines=piece.lines or (None if has_place else extracted_lines),
+        region_end=piece.region_end,
+        page_label=piece.page_label,
+        sheet=piece.sheet,
+        cells=piece.cells,
+        slide=piece.slide,
+    )
+
+
+def _parts(piece: Piece, text: str, start: int) -> tuple[Locator, ...]:
+    """Their spans in the document's text. None, where cleaning moved characters: the whole piece's place is still right."""
+    if not piece.parts:
+        return ()
+    if piece.kind is BlockKind.TABLE:
+        return tuple(_row_parts(piece, start))
+    if text != piece.text:
+        return ()
+    return tuple(replace(part, span=(start + part.span[0], start + part.span[1])) for part in piece.parts)
+
+
+def _row_parts(piece: Piece, start: int) -> Iterator[Locator]:
+    places = {part.span[0]: part for part in piece.parts}
+    for number, row in enumerate(piece.rows):
+        line = BETWEEN_CELLS.join(map(one_line, row))
+        if not any(map(one_line, row)):
+            continue
+        if number in places:
+            yield replace(places[number], span=(start, start + len(line)))
+        start += len(line) + 1
 
 
 def _text_of(piece: Piece) -> tuple[Rows, int, str]:

@@ -23,10 +23,10 @@ from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.docx_numbering import Numbering
-from indexing.parsers.docx_package import check_package
 from indexing.parsers.docx_styles import Style, Styles
 from indexing.parsers.docx_text import Notes, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
+from indexing.parsers.package import check_package
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
@@ -38,7 +38,7 @@ def parse(content: bytes) -> ParsedDocument:
 
     The title is that of the paragraph in the style Title, else the one in the file's properties.
     """
-    check_package(content)
+    check_package(content, main_part="word/document.xml", old_stream="WordDocument")
     try:
         document = docx.Document(io.BytesIO(content))
         body = document.element.body

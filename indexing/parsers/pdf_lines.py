@@ -9,10 +9,10 @@ from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
+from indexing.locators import Region, around
 from indexing.parsers import limits
-from indexing.parsers.assemble import Region
 from indexing.parsers.clean import CJK, clean
-from indexing.parsers.pdf_types import Glyph, Line, around
+from indexing.parsers.pdf_types import Glyph, Line
 
 _SOFT_HYPHENS = "\x02\ufffe\xad"  # what PDFium puts where a word was broken at the end of a line
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,](?:bd|hv|blk|sb)\b", re.IGNORECASE)

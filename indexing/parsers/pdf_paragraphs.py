@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from indexing.parsers.assemble import Region
+from indexing.locators import Region, around
 from indexing.parsers.clean import is_cjk, join_lines
 from indexing.parsers.faq import opens_turn
 from indexing.parsers.outline import is_list_item
-from indexing.parsers.pdf_types import Line, Page, Table, around
+from indexing.parsers.pdf_types import Line, Page, Table
 
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；…][”’」』）)\"'\]]*\Z")
 _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s")  # the text after it may hang over from it

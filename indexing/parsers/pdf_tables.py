@@ -12,8 +12,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
+from indexing.locators import Region
 from indexing.parsers import limits
-from indexing.parsers.assemble import Region
 from indexing.parsers.pdf_types import Glyph, Line, Table
 
 _THIN = 3.0  # points: a path thinner than this is a rule

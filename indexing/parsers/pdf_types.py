@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from indexing.parsers.assemble import Region, Rows
+from indexing.locators import Region
+from indexing.parsers.assemble import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,3 @@ class Page:
     height: float
     lines: list[Line] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-
-
-def around(regions: list[Region]) -> Region:
-    """The smallest region that holds all of `regions` (at least one)."""
-    return (
-        min(region[0] for region in regions),
-        min(region[1] for region in regions),
-        max(region[2] for region in regions),
-        max(region[3] for region in regions),
-    )

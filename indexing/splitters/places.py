@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from indexing.blocks import Block, Locator
+from indexing.blocks import Block
+from indexing.locators import Locator, covering
 
 
 class Places:
@@ -16,16 +18,13 @@ class Places:
 
     def locate(self, blocks: Sequence[Block], start: int, end: int) -> Locator:
         """The locator of text[start:end], which touches all of `blocks` (in order, at least one)."""
-        pages = [page for block in blocks for page in (block.locator.page, block.locator.page_end) if page is not None]
-        page, page_end = (min(pages), max(pages)) if pages else (None, None)
-        lines = [line for block in blocks if (line := self._lines(block, start, end)) is not None]
-        return Locator(
-            span=(start, end),
-            page=page,
-            page_end=page_end if page_end != page else None,
-            region=_region(blocks) if page == page_end else None,
-            lines=(lines[0][0], lines[-1][1]) if lines else None,
-        )
+        return covering((start, end), [place for block in blocks for place in self._places(block, start, end)])
+
+    def _places(self, block: Block, start: int, end: int) -> Iterator[Locator]:
+        if parts := touched(block.parts, start, end):
+            yield from parts
+        else:
+            yield replace(block.locator, lines=self._lines(block, start, end))
 
     def _lines(self, block: Block, start: int, end: int) -> tuple[int, int] | None:
         """The block's lines, only those used where each line of its text is one line of the original."""
@@ -41,9 +40,8 @@ class Places:
         return bisect_left(self._line_feeds, end) - bisect_left(self._line_feeds, start)
 
 
-def _region(blocks: Sequence[Block]) -> tuple[float, float, float, float] | None:
-    regions = [block.locator.region for block in blocks if block.locator.region is not None]
-    if not regions or len(regions) < len(blocks):
-        return None
-    lefts, tops, rights, bottoms = zip(*regions, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
+def touched(places: Sequence[Locator], start: int, end: int) -> Sequence[Locator]:
+    """Those of `places`, which are in order, that have text between `start` and `end`."""
+    first = bisect_right(places, start, key=lambda place: place.span[1])
+    last = bisect_left(places, end, key=lambda place: place.span[0])
+    return places[first:last]

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from indexing import queue, sink
-from indexing.blocks import Chunk, Locator
+from indexing.blocks import Chunk
 from indexing.cache import literal
 from indexing.lease import Lease
+from indexing.locators import Locator
 from indexing.models import IndexTask, Pipeline
 from indexing.sink import Manifest
 from tests.factories import World

@@ -23,7 +23,7 @@ LAYERS = (
     ("foundation", "models cache_models provider_models statements providers pipelines messages groups retrying"),
     (
         "pure",
-        "states lease turns backoff breaker errors blocks identity lexical ranking citations inspection parsers splitters "
+        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection parsers splitters "
         "embedders shutdown supervisor",
     ),
 )

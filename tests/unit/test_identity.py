@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexing.blocks import Chunk, Locator
+from indexing.blocks import Chunk
 from indexing.identity import chunk_id, config_digest, manifest_digest, text_digest
+from indexing.locators import Locator
 
 DOCUMENT = uuid.UUID("0b7f6a52-8f3c-4f6e-9d0a-3f4f5e6a7b8c")
 CHUNK = Chunk(ordinal=3, text="每晚 300 元", heading_path=("差旅", "住宿"), locator=Locator(span=(10, 18)), tokens=7)

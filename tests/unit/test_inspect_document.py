@@ -11,8 +11,9 @@ from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from indexing.blocks import Block, BlockKind, Chunk, Locator, ParsedDocument
+from indexing.blocks import Block, BlockKind, Chunk, ParsedDocument
 from indexing.inspection import Inspection
+from indexing.locators import Locator
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = "# 休假制度\n\n年假为十五天。\n\n## Pay\n\n| Kind | Days |\n|---|---|\n| Sick | 30 |\n"

@@ -226,7 +226,7 @@ def test_locators_cover_pages_regions_and_lines() -> None:
     )
     first, second = chunks_of(source)
     assert first.locator.to_json() == {"span": [0, 8], "page": 1, "region": [5, 10, 50, 40]}
-    assert second.locator.to_json() == {"span": [16, 27], "page": 1, "pageEnd": 3}
+    assert second.locator.to_json() == {"span": [16, 27], "page": 1, "pageEnd": 3, "region": [10, 70, 50, 80]}
 
 
 def test_lines_of_a_part_of_a_block_are_exact() -> None:

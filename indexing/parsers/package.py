@@ -1,4 +1,4 @@
-"""What is checked of a DOCX file before anything opens it: it is a zip of XML, and both can be made to explode."""
+"""What is checked of an office file before anything opens it: it is a zip of XML, and both can be made to explode."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _EBCDIC = b"\x4c\x6f\xa7\x94"  # “<?xm” in it, by which libxml2 knows it
 _ENCRYPTED_FLAG = 0x1
 
 
-def check_package(content: bytes) -> None:
-    """Raise an error where the file is not to be opened: `DocumentEncrypted`, `DocumentCorrupt`, `DocumentTooLarge`, or
-    `UnsupportedDocument` for a document of an older Word under a new name.
+def check_package(content: bytes, *, main_part: str, old_stream: str) -> None:
+    """Raise an error where the file is not to be opened: `DocumentEncrypted`, `DocumentCorrupt` (without `main_part`, too),
+    `DocumentTooLarge`, or `UnsupportedDocument` for a file of an older program under a new name, which has `old_stream`.
     """
     if content.startswith(_OLE):
-        old = _stream("WordDocument") in content and _stream("EncryptedPackage") not in content
+        old = _stream(old_stream) in content and _stream("EncryptedPackage") not in content
         raise UnsupportedDocument() if old else DocumentEncrypted()
     limits.PARTS.check(content.count(_ENTRY))  # before the directory is read, which takes a kilobyte for each
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             _check_sizes(package.infolist(), len(content))
-            _check_parts(package)
+            _check_parts(package, main_part)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
         raise DocumentCorrupt() from error
 
@@ -51,12 +51,12 @@ def _check_sizes(parts: list[zipfile.ZipInfo], zipped: int) -> None:
         raise DocumentEncrypted()
 
 
-def _check_parts(package: zipfile.ZipFile) -> None:
+def _check_parts(package: zipfile.ZipFile, main_part: str) -> None:
     """Read every part once: its checksum must hold. XML, whatever its name, must be in an encoding that can be searched,
     and must declare no document type and no entities. Of two parts with one name programs show one or the other.
     """
     names = package.namelist()
-    if "word/document.xml" not in names:
+    if main_part not in names:
         raise DocumentCorrupt()
     if len(set(names)) < len(names):
         raise DocumentCorrupt(limits.DUPLICATES)
