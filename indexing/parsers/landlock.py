@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # landlock_create_ruleset, landlock_add_rule, landlock_restrict_self
 _PATH_BENEATH = 1
+_ASK_VERSION = 1 << 0  # LANDLOCK_CREATE_RULESET_VERSION
 _PR_SET_NO_NEW_PRIVS = 38
 _READ_FILE, _READ_DIRECTORY = 1 << 2, 1 << 3
 _EVERYTHING = (1 << 13) - 1  # what the first version of Landlock knows: reading, writing, making and removing
@@ -24,6 +25,11 @@ class _Ruleset(ctypes.Structure):
 class _Beneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
+
+
+def is_available() -> bool:
+    """Whether this kernel has Landlock switched on."""
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(_CREATE, None, 0, _ASK_VERSION) > 0
 
 
 def restrict(readable: Iterable[str]) -> bool:

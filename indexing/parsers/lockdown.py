@@ -46,6 +46,13 @@ _REFUSED = (
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
+def missing_locks() -> list[str]:
+    """Which locks of the kernel this machine does not have. Without them a parser that a file made run machine code can do
+    what the worker's user can."""
+    locks = {"seccomp": seccomp.is_available(), "Landlock": landlock.is_available()}
+    return [name for name, available in locks.items() if not available]
+
+
 def lock_down() -> None:
     """For good. Python's modules can still be imported."""
     readable = _readable()

@@ -43,7 +43,7 @@ _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # SECCOMP_RET_â
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data; arguments are 8 bytes each
 _X32 = 0x40000000  # the bit of x86_64's third set of numbers
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_PR_SET_NO_NEW_PRIVS, _PR_GET_SECCOMP, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 21, 22, 2
 
 
 class _Program(ctypes.Structure):
@@ -53,6 +53,11 @@ class _Program(ctypes.Structure):
 def is_supported() -> bool:
     """Whether there is a filter for this machine."""
     return sys.platform == "linux" and os.uname().machine in _ARCHITECTURES
+
+
+def is_available() -> bool:
+    """Whether this machine has filters of system calls, and a filter is written for it."""
+    return is_supported() and ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
 def restrict() -> bool:

@@ -14,6 +14,8 @@ from documents.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from documents.models import AuditEvent
 from indexing import pools, queue, tasks
 from indexing.models import IndexTask, TenantPool
+from indexing.parsers import landlock
+from indexing.parsers.lockdown import missing_locks
 from tests.db.api import Caller
 from tests.db.office import Office, words
 from tests.db.staging import claim
@@ -80,6 +82,14 @@ def test_a_pool_has_a_proper_name(world: World, name: str) -> None:
         pools.give_own_pool(tenant_id=world.tenant.pk, pool=name)
     with pytest.raises(Exception, match=r"tenant_pool_name|too long"), connection.cursor() as cursor:
         cursor.execute("INSERT INTO tenant_pool VALUES (%s, %s)", [world.tenant.pk, name if name != "bulk" else "BULK"])
+
+
+def test_a_worker_says_which_locks_its_machine_lacks(world: World, caplog, monkeypatch) -> None:
+    call_command("run_index_worker", "--once")
+    assert "Landlock" not in caplog.text or missing_locks()
+    monkeypatch.setattr(landlock, "_CREATE", 9999)  # as a kernel without the call answers
+    call_command("run_index_worker", "--once")
+    assert "this machine has no Landlock" in caplog.text
 
 
 def test_a_worker_of_an_unknown_pool_says_so_and_runs(world: World, caplog) -> None:

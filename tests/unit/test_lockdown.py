@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from documents.media_types import TEXT
-from indexing.parsers import sandbox, seccomp
+from indexing.parsers import lockdown, sandbox, seccomp
 from indexing.parsers.sandbox import parse_in_child
 
 linux = pytest.mark.skipif(
@@ -126,3 +126,12 @@ def test_the_filter_is_whole(machine: str) -> None:
     steps = [code[at : at + 8] for at in range(0, len(code), 8)]
     assert all(at + 1 + max(step[2], step[3]) < len(steps) for at, step in enumerate(steps[:-1]))
     assert steps[-1] == seccomp._step(0x06, 0x00050000 | 1)
+
+
+@linux
+def test_a_lock_that_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told available is what holds: the tests above were refused by the same two."""
+    monkeypatch.setattr(lockdown.landlock, "_CREATE", 9999)  # as a kernel without the call answers
+    assert "Landlock" in lockdown.missing_locks()
+    monkeypatch.setattr(lockdown.seccomp, "_PR_GET_SECCOMP", 9999)
+    assert lockdown.missing_locks() == ["seccomp", "Landlock"]

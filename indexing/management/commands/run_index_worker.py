@@ -21,6 +21,7 @@ from django.db import Error
 from documents.outages import is_outage
 from indexing import pools
 from indexing.lease import LONGEST_LEASE
+from indexing.parsers.lockdown import missing_locks
 from indexing.shutdown import end_with_parent, on_signals
 from indexing.states import Pool
 from indexing.supervisor import LOOK, Child, Supervisor
@@ -73,6 +74,7 @@ class Command(BaseCommand):
         )
         ending = Ending(worker, grace=settings.KB_STOP_GRACE_SECONDS, before=partial(self._print_left, worker, options))
         _warn_of_unknown_pool(worker.pool)
+        _warn_of_missing_locks()
         logger.info("worker %s: pool %s, lease %g s", worker.name, worker.pool, worker.lease_seconds)
         try:
             with on_signals(ending.told):
@@ -200,6 +202,16 @@ def _seconds(given: float | None, option: str, default: float, setting: str, mos
     if not math.isfinite(value) or not 0 < value <= most:
         raise CommandError(f"{name} is a number of seconds above 0 and up to {most:.0f}.", returncode=USAGE)
     return value
+
+
+def _warn_of_missing_locks() -> None:
+    """To whoever runs the worker: a site that indexes what strangers upload should know."""
+    if missing := missing_locks():
+        logger.warning(
+            "this machine has no %s: files are still read in a process with limits, but what a hostile one could make a parser do "
+            "is held back by Python alone (docs/security.md)",
+            " and no ".join(missing),
+        )
 
 
 def _warn_of_unknown_pool(pool: str) -> None:
