@@ -29,7 +29,7 @@ class _Beneath(ctypes.Structure):
 
 def is_available() -> bool:
     """Whether this kernel has Landlock switched on."""
-    return sys.platform == "linux" and ctypes.CDLL(None).syscall(_CREATE, None, 0, _ASK_VERSION) > 0
+    return sys.platform == "linux" and bool(ctypes.CDLL(None).syscall(_CREATE, None, 0, _ASK_VERSION) > 0)
 
 
 def restrict(readable: Iterable[str]) -> bool:

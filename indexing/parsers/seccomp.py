@@ -57,7 +57,7 @@ def is_supported() -> bool:
 
 def is_available() -> bool:
     """Whether this machine has filters of system calls, and a filter is written for it."""
-    return is_supported() and ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    return is_supported() and bool(ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0)
 
 
 def restrict() -> bool:

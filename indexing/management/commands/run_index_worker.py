@@ -208,8 +208,8 @@ def _warn_of_missing_locks() -> None:
     """To whoever runs the worker: a site that indexes what strangers upload should know."""
     if missing := missing_locks():
         logger.warning(
-            "this machine has no %s: files are still read in a process with limits, but what a hostile one could make a parser do "
-            "is held back by Python alone (docs/security.md)",
+            "this machine has no %s: files are read in a process with limits, but what a hostile one could make a parser do is "
+            "held back by Python alone (docs/security.md)",
             " and no ".join(missing),
         )
 
