@@ -13,6 +13,13 @@ PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentatio
 HTML = "text/html"
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+WEBP = "image/webp"
+BMP = "image/bmp"
+GIF = "image/gif"
+IMAGES = (PNG, JPEG, TIFF, WEBP, BMP, GIF)
 
 BY_EXTENSION = {
     ".pdf": PDF,
@@ -22,6 +29,14 @@ BY_EXTENSION = {
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".txt": TEXT,
+    ".png": PNG,
+    ".jpg": JPEG,
+    ".jpeg": JPEG,
+    ".tif": TIFF,
+    ".tiff": TIFF,
+    ".webp": WEBP,
+    ".bmp": BMP,
+    ".gif": GIF,
 }
 """Types that a parser exists for."""
 
@@ -98,6 +113,11 @@ _NO_TEXT = (
     *(b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"SQLite format 3", b"%FDF-", b"wOFF", b"OTTO"),
 )
 
+_PICTURES = (
+    *((b"\x89PNG\r\n\x1a\n", PNG), (b"\xff\xd8\xff", JPEG), (b"II*\0", TIFF), (b"MM\0*", TIFF)),
+    *((b"GIF87a", GIF), (b"GIF89a", GIF)),
+)
+
 _BEFORE_PDF = b"\xef\xbb\xbf \t\r\n\f"
 
 
@@ -116,6 +136,8 @@ def _sniff(content: bytes, by_name: str) -> str:
         if by_name in _PACKAGES and _ZIP_END not in content:
             return by_name
         return next((kind for kind, mark in _PACKAGES.items() if mark in content), "zip")
+    if picture := _picture(content):
+        return picture
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "text"  # UTF-16 with its mark
     if content.startswith(_NO_TEXT):
@@ -124,3 +146,12 @@ def _sniff(content: bytes, by_name: str) -> str:
     # A few NULs may stand in a text by accident; a binary file is full of control bytes.
     controls = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
     return "binary" if controls > len(head) // 20 else "text"
+
+
+def _picture(content: bytes) -> str | None:
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return WEBP
+    # Two letters begin a BMP, a text too; then come its length and four bytes of zero.
+    if content.startswith(b"BM") and content[6:10] == b"\0\0\0\0":
+        return BMP
+    return next((kind for mark, kind in _PICTURES if content.startswith(mark)), None)

@@ -29,7 +29,7 @@ class GapReason(StrEnum):
 
     UNREADABLE = "unreadable"  # damaged, or no parser understands it
     NOT_RECOGNISED = "not_recognised"  # a picture in which no text was found, or none surely enough
-    OUT_OF_TIME = "out_of_time"  # a picture that there was no time left to read
+    OVER_LIMIT = "over_limit"  # a picture beyond the number of pictures that are read
 
 
 class LeftOutReason(StrEnum):

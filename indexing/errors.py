@@ -83,7 +83,7 @@ class DocumentTooLarge(FileAtFault):
 
 
 class NoText(FileAtFault):
-    """No text was found in the file. If it is a scan, upload a version with recognised text."""
+    """No text was found in the file. If it is a scan or a picture, upload a sharper one, or a version with recognised text."""
 
     code = "NO_TEXT"
 

@@ -7,11 +7,14 @@ parser reads untrusted files: outside of tests it is called through `indexing.pa
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from documents.media_types import DOCX, HTML, MARKDOWN, PDF, TEXT
+from documents.media_types import DOCX, HTML, IMAGES, MARKDOWN, PDF, TEXT
 from indexing.blocks import ParsedDocument
 from indexing.errors import UnsupportedDocument
+
+if TYPE_CHECKING:
+    from indexing.parsers.scans import Scans
 
 PARSER_REVISION = "2"
 """Part of every cached parse result's key: change it with every change of what any parser returns."""
@@ -22,7 +25,9 @@ _MODULES = {
     HTML: "indexing.parsers.html",
     MARKDOWN: "indexing.parsers.markdown",
     TEXT: "indexing.parsers.text",
+    **dict.fromkeys(IMAGES, "indexing.parsers.image"),
 }
+_SCANNED = (PDF, *IMAGES)  # their parsers take the document's scans, too
 
 
 class Parser(Protocol):
@@ -31,13 +36,22 @@ class Parser(Protocol):
     def parse(self, content: bytes) -> ParsedDocument: ...
 
 
-def parse(content: bytes, media_type: str, file_name: str) -> ParsedDocument:
+class ScanParser(Protocol):
+    """What those offer that read pictures."""
+
+    def parse(self, content: bytes, scans: Scans | None = None) -> ParsedDocument: ...
+
+
+def parse(content: bytes, media_type: str, file_name: str, scans: Scans | None = None) -> ParsedDocument:
     """Read a file of type `media_type` (as `documents.media_types.detect` names it).
 
-    `file_name` is for formats whose dialect depends on it; none of the present ones does. Raises
+    `file_name` is for formats whose dialect depends on it; none of the present ones does. `scans`: where scanned pages are
+    kept, if anywhere. Raises
     `UnsupportedDocument`, `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`.
     """
     module = _MODULES.get(media_type)
     if module is None:
         raise UnsupportedDocument()
+    if media_type in _SCANNED:
+        return cast(ScanParser, import_module(module)).parse(content, scans)
     return cast(Parser, import_module(module)).parse(content)

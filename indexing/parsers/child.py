@@ -1,8 +1,9 @@
 """The process in which one file is parsed: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
 
-Arguments: media type, bytes of address space, seconds of processor time, the parent's process id. The file's name, a
-line feed and its content come on standard input; a JSON object goes to standard output: `{"document": …}` or
-`{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
+Arguments: media type, bytes of address space, seconds of processor time, the parent's process id. On standard input come
+a line `{"fileName", "scans"}`, the scanned pages known already, and the file's content. To standard output go lines of JSON:
+`{"scan": …}` for each scanned page as soon as it is read, at the end `{"document": …}` or `{"error": {"code", "detail"}}`. It
+tells nothing else: no traceback, which could quote the document.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from indexing.errors import IndexingError, ParseCrashed
 from indexing.parsers import limits, parse
 from indexing.parsers.lockdown import lock_down
+from indexing.parsers.scans import ScannedPage, Scans
 
 _PR_SET_PDEATHSIG = 1
 
@@ -27,10 +29,16 @@ def main() -> None:
     limit(memory_bytes, cpu_seconds)
     answer = _own_the_answer()
     lock_down()
-    file_name, _, content = sys.stdin.buffer.read().partition(b"\n")
-    result = _result(content, media_type, file_name.decode("utf-8", "replace"))
+    head, _, content = sys.stdin.buffer.read().partition(b"\n")
+    told = json.loads(head)
+    known = {page.number: page for page in map(ScannedPage.from_json, told["scans"])}
     with os.fdopen(answer, "wb") as stream:
-        stream.write(result)
+
+        def report(page: ScannedPage) -> None:
+            stream.write(_json({"scan": page.to_json()}))
+            stream.flush()
+
+        stream.write(_result(content, media_type, told["fileName"], Scans(known, report)))
 
 
 def die_with(parent: int) -> None:
@@ -44,8 +52,10 @@ def die_with(parent: int) -> None:
 def limit(memory_bytes: int, cpu_seconds: int) -> None:
     """Set by the child itself, before any parser is imported: code between fork and exec is unsafe under threads."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # At the first limit comes a signal that tells the parent why, at the second one that could mean anything.
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    # At the first limit comes a signal that tells the parent why, at the second one that could mean anything. The first is
+    # raised by the parent for each scanned page, where systems can do that.
+    most = cpu_seconds * (limits.SCANNED_PAGES + 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds if hasattr(resource, "prlimit") else most, most + 1))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     for kind, value in (
         (resource.RLIMIT_NOFILE, limits.FILE_DESCRIPTORS),
@@ -64,9 +74,9 @@ def _own_the_answer() -> int:
     return answer
 
 
-def _result(content: bytes, media_type: str, file_name: str) -> bytes:
+def _result(content: bytes, media_type: str, file_name: str, scans: Scans) -> bytes:
     try:
-        answer = _json({"document": parse(content, media_type, file_name).to_json()})
+        answer = _json({"document": parse(content, media_type, file_name, scans).to_json()})
         if len(answer) > limits.ANSWER_BYTES:
             raise limits.CHARACTERS.exceeded()
         return answer
@@ -82,7 +92,7 @@ def _result(content: bytes, media_type: str, file_name: str) -> bytes:
 
 
 def _json(answer: dict[str, object]) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 if __name__ == "__main__":

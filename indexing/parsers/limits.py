@@ -1,7 +1,6 @@
 """How much one file may cost: every limit with its reason and with the sentence an editor reads when it is exceeded.
 
-Time, memory and the size of an upload are settings (`KB_PARSE_TIMEOUT`, `KB_PARSE_MEMORY`, `KB_MAX_UPLOAD_BYTES`). Images
-have no limit of pixels: no parser decodes one.
+Time, memory and the size of an upload are settings (`KB_PARSE_TIMEOUT`, `KB_PARSE_MEMORY`, `KB_MAX_UPLOAD_BYTES`).
 """
 
 from __future__ import annotations
@@ -20,6 +19,9 @@ COMBINING_MARKS = 30  # on one letter: “Stream-Safe Text Format”, Unicode St
 SMALL_BYTES = 20_000_000  # unzipped, up to here no ratio is suspicious: it fits in memory many times over
 OUTLINE_ENTRIES = 20_000  # of a PDF; those behind them only miss their level
 RULED_CELLS = 5_000  # of a PDF's table; with more of them rules are a drawing, and its text is read as paragraphs
+SCANNED_PAGES = (
+    500  # that are read, at 2 to 5 seconds each: beyond is more than a worker may take (`KB_MAX_RUN_SECONDS`)
+)
 LABEL_CHARACTERS = 100  # of a numbered paragraph; Word allows 31
 
 
@@ -70,6 +72,8 @@ HTML_ELEMENTS = Limit(2_000_000, gettext_noop("It is over the limit of %(limit)s
 HTML_ATTRIBUTES = Limit(5_000, gettext_noop("One element is over the limit of %(limit)s attributes."))
 # markdown-it looks from each for its partner; a paragraph of links has hundreds.
 MARKDOWN_BRACKETS = Limit(10_000, gettext_noop("One paragraph is over the limit of %(limit)s brackets."))
+# Of a picture, as it says itself before it is decoded: A3 at 600 dpi has 70 million, a large phone's photo 50.
+PIXELS = Limit(100_000_000, gettext_noop("One picture is over the limit of %(limit)s million pixels."), unit=1_000_000)
 
 MEMORY = gettext_noop("It needs more than the allowed %(limit)s MiB of memory.")
 SECONDS = gettext_noop("The limit is %(limit)s seconds.")

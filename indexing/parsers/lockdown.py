@@ -28,7 +28,6 @@ _REFUSED = (
         "os.spawn",
         "os.system",
         "os.kill",
-        "os.putenv",
     ),
     *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown"),
     *(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from documents.media_types import PDF
-from indexing.blocks import BlockKind, ParsedDocument
+from indexing.blocks import BlockKind, Gap, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
@@ -21,8 +22,11 @@ from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings, words_of
 from indexing.parsers.pdf_lines import read_glyphs, to_lines
 from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
+from indexing.parsers.pdf_scans import read_scan
 from indexing.parsers.pdf_tables import TableFinder, has_rules, header_rows
 from indexing.parsers.pdf_types import Page, Table
+from indexing.parsers.scan_pieces import pieces_of
+from indexing.parsers.scans import ScannedPage, Scans
 
 _PASSWORD_ERRORS = (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY)
 _TAIL_BYTES = 1024  # where readers look for the end mark
@@ -32,14 +36,16 @@ _JUNK_TITLE = re.compile(  # put there by programs, not by authors
 )
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`. Regions are as a reader sees the page."""
+    scans = scans or Scans()
     if b"%%EOF" not in content.rstrip(b"\0\r\n\t ")[-_TAIL_BYTES:]:
         # PDFium would rebuild what is left of a cut file and show some of its pages as if they were all.
         raise DocumentCorrupt()
     try:
         with pdfium.PdfDocument(content) as document:
             pages = _read_pages(document, TableFinder(content))
+            scanned = [scans.read(number, partial(_scan, document, number)) for number in _without_text(pages)]
             outline = _outline(document)
             metadata_title = document.get_metadata_value("Title").strip()
     except pdfium.PdfiumError as error:
@@ -52,7 +58,9 @@ def parse(content: bytes) -> ParsedDocument:
     title = _title(found, levels, body)
     if title is None and not _JUNK_TITLE.search(metadata_title):
         title = metadata_title
-    return assemble(PDF, pieces, title=title, pages=len(pages))
+    pieces = sorted([*pieces, *pieces_of(scanned)], key=lambda piece: piece.page or 0)
+    gaps = [Gap(page.gap, page=page.number) for page in scanned if page.gap]
+    return assemble(PDF, pieces, title=title, pages=len(pages), gaps=gaps)
 
 
 def _read_pages(document: Any, tables: TableFinder) -> list[Page]:
@@ -79,6 +87,18 @@ def _read_page(document: Any, number: int, finder: TableFinder) -> Page:
         return Page(number, page.get_height(), to_lines(glyphs, text_page, number), found)
     finally:
         text_page.close()
+        page.close()
+
+
+def _without_text(pages: Sequence[Page]) -> list[int]:
+    return [page.number for page in pages if not page.lines and not page.tables]
+
+
+def _scan(document: Any, number: int) -> ScannedPage:
+    page = document[number - 1]
+    try:
+        return read_scan(page, number)
+    finally:
         page.close()
 
 

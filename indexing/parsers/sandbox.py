@@ -10,19 +10,21 @@ import contextlib
 import json
 import math
 import os
+import resource
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast
 
 from indexing.blocks import ParsedDocument
 from indexing.errors import IndexingError, ParseCrashed, ParseTimeout
 from indexing.parsers import limits
+from indexing.parsers.scans import ScannedPage
 
 CHILD_MODULE = "indexing.parsers.child"
 
@@ -32,32 +34,50 @@ _KEPT_ENVIRONMENT = (
     *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "LD_LIBRARY_PATH"),
     *("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE"),
 )
+# Where a library wants threads, it would be refused them, and some end the process for it.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _READ_BYTES = 1024 * 1024
 
 
 def parse_in_child(
-    content: bytes, media_type: str, file_name: str, *, timeout: float, memory_bytes: int
+    content: bytes,
+    media_type: str,
+    file_name: str,
+    *,
+    timeout: float,
+    memory_bytes: int,
+    known_scans: Sequence[ScannedPage] = (),
+    keep_scan: Callable[[ScannedPage], None] = lambda _: None,
 ) -> ParsedDocument:
-    """`indexing.parsers.parse`, within `timeout` seconds and `memory_bytes` of address space.
+    """`indexing.parsers.parse`, within `memory_bytes` of address space and `timeout` seconds, which every scanned page that is
+    read gives anew. `known_scans` are not read again; each other one is handed to `keep_scan` at once.
 
-    Raises what `parse` raises, `ParseTimeout` when time is up, `ParseCrashed` when the child ends without an answer.
-    Messages hold no traceback and no text of the document.
+    Raises what `parse` and `keep_scan` raise, `ParseTimeout` when time is up, `ParseCrashed` when the child ends without an
+    answer. Messages hold no traceback and no text of the document.
     """
-    deadline = time.monotonic() + timeout
     with tempfile.TemporaryFile() as source:
-        source.write(file_name.replace("\n", " ").encode("utf-8", "replace") + b"\n")
+        head = {"fileName": file_name.replace("\n", " "), "scans": [page.to_json() for page in known_scans]}
+        source.write(json.dumps(head).encode() + b"\n")
         source.write(content)
         source.seek(0)
-        child = _start(source, media_type, memory_bytes, math.ceil(timeout))
+        cpu_seconds = math.ceil(timeout)
+        child = _start(source, media_type, memory_bytes, cpu_seconds)
+        read = 0
         try:
-            answer = _read_all(child, deadline)
+            for line in _lines(child, timeout):
+                answer = _understood(line)
+                if "scan" not in answer:
+                    return _result(answer)
+                read += 1
+                if read > limits.SCANNED_PAGES:  # a child that has gone wrong must not live for ever
+                    raise ParseCrashed()
+                _allow(child, cpu_seconds * (read + 1))
+                keep_scan(ScannedPage.from_json(answer["scan"]))
         except TimeoutError:
             raise _timeout(timeout) from None
         finally:
             _end(child)
-    if child.returncode == -signal.SIGXCPU:
-        raise _timeout(timeout)
-    return _result(answer)
+    raise _timeout(timeout) if child.returncode == -signal.SIGXCPU else ParseCrashed()
 
 
 def _timeout(seconds: float) -> ParseTimeout:
@@ -66,7 +86,7 @@ def _timeout(seconds: float) -> ParseTimeout:
 
 def _start(source: IO[bytes], media_type: str, memory_bytes: int, cpu_seconds: int) -> subprocess.Popen[bytes]:
     """In a process group of its own, with nothing secret in its environment."""
-    environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     arguments = [media_type, str(memory_bytes), str(cpu_seconds), str(os.getpid())]
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
         [sys.executable, "-m", CHILD_MODULE, *arguments],
@@ -74,15 +94,17 @@ def _start(source: IO[bytes], media_type: str, memory_bytes: int, cpu_seconds: i
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=_ROOT,
-        env=environment,
+        env={**kept, **_ONE_THREAD},
         start_new_session=True,
     )
 
 
-def _read_all(child: subprocess.Popen[bytes], deadline: float) -> bytearray:
-    """What the child writes until it closes its end. Raises `TimeoutError` or `ParseCrashed`."""
+def _lines(child: subprocess.Popen[bytes], timeout: float) -> Iterator[bytes]:
+    """What the child writes until it closes its end. Raises `TimeoutError` when no line comes in `timeout` seconds, or
+    `ParseCrashed`."""
     assert child.stdout is not None
-    answer = bytearray()
+    written, whole = bytearray(), 0
+    deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:
@@ -91,10 +113,25 @@ def _read_all(child: subprocess.Popen[bytes], deadline: float) -> bytearray:
                 raise TimeoutError
             part = os.read(child.stdout.fileno(), _READ_BYTES)
             if not part:
-                return answer
-            answer += part
-            if len(answer) > limits.ANSWER_BYTES:  # a child that has gone wrong must not fill the memory
+                return
+            whole += len(part)
+            if whole > limits.ANSWER_BYTES:  # a child that has gone wrong must not fill the memory
                 raise ParseCrashed()
+            written += part
+            if b"\n" in part:
+                *lines, rest = written.split(b"\n")
+                written = rest
+                for line in lines:
+                    yield bytes(line)
+                deadline = time.monotonic() + timeout
+
+
+def _allow(child: subprocess.Popen[bytes], cpu_seconds: int) -> None:
+    """Raise the child's limit of processor time, which it cannot do itself."""
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError):
+            _, most = resource.prlimit(child.pid, resource.RLIMIT_CPU)
+            resource.prlimit(child.pid, resource.RLIMIT_CPU, (min(cpu_seconds, most), most))
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -106,14 +143,18 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.stdout.close()
 
 
-def _result(answer: bytearray) -> ParsedDocument:
+def _understood(line: bytes) -> dict[str, Any]:
     try:
-        data = json.loads(answer)
+        answer = json.loads(line)
     except ValueError:
         raise ParseCrashed() from None
-    if "document" in data:
-        return ParsedDocument.from_json(data["document"])
-    error = data["error"]
+    return cast(dict[str, Any], answer)
+
+
+def _result(answer: dict[str, Any]) -> ParsedDocument:
+    if "document" in answer:
+        return ParsedDocument.from_json(answer["document"])
+    error = answer["error"]
     known = {kind.code: kind for kind in _kinds(IndexingError)}
     raise known.get(error["code"], ParseCrashed)(error["detail"])
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from indexing.blocks import ParsedDocument
 from indexing.errors import DocumentEncrypted
 from indexing.parsers import child
+from indexing.parsers.scans import Scans
 
 
-def parse(content: bytes, media_type: str, file_name: str) -> ParsedDocument:
+def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> ParsedDocument:
     deed, _, argument = content.decode().partition(" ")
     match deed:
         case "eat":

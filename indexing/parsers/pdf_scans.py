@@ -1,0 +1,45 @@
+"""Pages of a PDF without text: rendered as a reader sees them and read by OCR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from indexing.blocks import GapReason
+from indexing.parsers import limits
+from indexing.parsers.scans import ScannedPage
+
+_SHARPNESS = 200  # dots per inch: letters of 6 points are 17 dots high
+_MOST_PIXELS = 12_000_000  # of a rendering; A3 at 200 dpi has 8 million
+_POINTS_PER_INCH = 72
+
+
+def read_scan(page: Any, number: int) -> ScannedPage:
+    """Page `number`, 1-based. An empty page is blank; one whose pictures are too large, or that PDFium cannot draw, a gap."""
+    if not any(True for _ in page.get_objects(max_depth=1)) and not pdfium_c.FPDFPage_GetAnnotCount(page):
+        return ScannedPage(number)
+    width, height = page.get_size()
+    if _pixels(page) > limits.PIXELS.value or min(width, height) <= 0:
+        return ScannedPage(number, gap=GapReason.UNREADABLE)
+    scale = min(_SHARPNESS / _POINTS_PER_INCH, (_MOST_PIXELS / (width * height)) ** 0.5)
+    try:
+        bitmap = page.render(scale=scale, force_bitmap_format=pdfium_c.FPDFBitmap_BGR)
+    except pdfium.PdfiumError:
+        return ScannedPage(number, gap=GapReason.UNREADABLE)
+    try:
+        picture = np.array(bitmap.to_numpy())
+    finally:
+        bitmap.close()
+    from indexing.parsers.ocr import read_page  # only here: most PDFs have text on every page, and it is slow to import
+
+    return read_page(picture, number, points=1 / scale)
+
+
+def _pixels(page: Any) -> int:
+    """Of the page's largest picture, as it says itself."""
+    pictures = page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+    sizes = (picture.get_px_size() for picture in pictures)
+    return max((width * height for width, height in sizes), default=0)
