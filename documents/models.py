@@ -309,3 +309,6 @@ class IdempotencyRecord(models.Model):
         db_table = "idempotency_record"
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_per_user")]
         indexes = [models.Index(fields=["created_at"], name="idempotency_age")]
+
+
+from documents.source_models import Source, SourceEntry  # noqa: E402, F401  (for Django)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import IO, Any
@@ -9,7 +10,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser
+from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.request import Request
 
 from documents.errors import FileTooLarge, InvalidInput
@@ -33,6 +34,37 @@ class StrictJSONParser(JSONParser):
         return data
 
 
+class NdjsonParser(BaseParser):
+    """One JSON value a line: the lines as they are, empty ones left out, each with its number. A bad one spoils no other."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        try:
+            lines = stream.read().decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError:
+            raise ParseError(_("The batch is not UTF-8; nothing was changed.")) from None
+        return [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def json_of(line: str) -> Any:
+    """One JSON value, as `StrictJSONParser` takes it. Raises DRF's `ParseError`."""
+    try:
+        data = json.loads(line, parse_constant=_refuse_constant)
+        _refuse_unstorable(data)
+    except RecursionError:
+        raise ParseError(_("The JSON is nested too deeply.")) from None
+    except ValueError as error:
+        raise ParseError(_("This is not JSON: %(reason)s.") % {"reason": error}) from None
+    return data
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _refuse_unstorable(data: Any) -> None:
     if isinstance(data, dict):
         for name, value in data.items():
@@ -49,7 +81,7 @@ def refuse_oversized(request: Request) -> None:
     """Refuse by the announced length, before a byte of the body is read: a body without one is taken for empty, and
     nothing is read beyond the length announced. The file itself is measured again when it is stored."""
     length = int(request.META.get("CONTENT_LENGTH") or 0)
-    if (request.content_type or "").startswith("multipart/"):
+    if (request.content_type or "").startswith(("multipart/", NdjsonParser.media_type)):
         limit = settings.KB_MAX_UPLOAD_BYTES + ENVELOPE
     else:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or ENVELOPE

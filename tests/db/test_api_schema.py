@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -21,11 +22,19 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from documents import sources
 from documents.models import Document
 from indexing.worker import Worker
 from kbsite.wsgi import application
 from tests.db.api import ROOT, Caller
 from tests.factories import World
+
+
+@schemathesis.serializer("application/x-ndjson")
+def one_row(context: Any, value: Any) -> bytes:
+    """A batch of one line: what the schema describes is a row."""
+    return json.dumps(value).encode()
+
 
 CHECKS = [
     not_a_server_error,
@@ -115,7 +124,10 @@ def searchable_document(world: World) -> dict[str, Any]:
     document = world.upload()
     task = world.publish(document).ticket.task_id
     Worker().run_once()
-    return {"document_id": str(document.pk), "task_id": task, "version_number": 1, "tenant": world.tenant.slug}
+    source = sources.create_source(actor=world.editor, tenant=world.tenant.slug, name="wiki", clock="epoch", readers=[])
+    sources.apply(actor=world.editor, source=source, write=sources.Write("a", epoch=1, data=b"x", file_name="a.md"))
+    found = {"document_id": str(document.pk), "task_id": task, "version_number": 1, "tenant": world.tenant.slug}
+    return {**found, "source_id": source.pk, "key": "a"}
 
 
 def aim(case: schemathesis.Case, target: dict[str, Any]) -> None:
