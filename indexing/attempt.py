@@ -19,6 +19,7 @@ from indexing.embedding import batches, embed
 from indexing.errors import NoText, StorageUnavailable, VerificationFailed
 from indexing.lease import Lease
 from indexing.parsers.sandbox import parse_in_child
+from indexing.parsers.scans import ScannedPage
 from indexing.providers import embedder_for
 from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
@@ -66,14 +67,22 @@ class Attempt:
         key = {"content_digest": self._facts["content_digest"], "media_type": self._facts["media_type"]}
         parsed = retrying(lambda: cache.find_parsed(tenant_id=self._lease.tenant_id, **key))
         if parsed is None:
+            scans = retrying(lambda: cache.find_scans(tenant_id=self._lease.tenant_id, **key))
             data = self._read()
             ensure_no_transaction()
+
+            def keep_scan(page: ScannedPage) -> None:
+                self._checkpoint()
+                retrying(lambda: cache.keep_scan(self._lease, page, **key))
+
             parsed = parse_in_child(
                 data,
                 self._facts["media_type"],
                 self._facts["file_name"],
                 timeout=settings.KB_PARSE_TIMEOUT,
                 memory_bytes=settings.KB_PARSE_MEMORY,
+                known_scans=scans,
+                keep_scan=keep_scan,
             )
             fresh = parsed
             retrying(lambda: cache.keep_parsed(self._lease, fresh, **key))

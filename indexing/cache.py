@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
@@ -18,6 +19,7 @@ from indexing.blocks import ParsedDocument
 from indexing.embedders.base import Vectors
 from indexing.lease import Lease
 from indexing.parsers import PARSER_REVISION
+from indexing.parsers.scans import ScannedPage
 from indexing.statements import row, rows
 
 
@@ -26,12 +28,38 @@ def find_parsed(*, tenant_id: int, content_digest: str, media_type: str) -> Pars
     found = row(
         "sink", "cached_parse", tenant=tenant_id, digest=content_digest, media_type=media_type, revision=PARSER_REVISION
     )
-    return ParsedDocument.from_json(json.loads(zlib.decompress(bytes(found["parsed"])))) if found else None
+    return ParsedDocument.from_json(_unpacked(found["parsed"])) if found else None
 
 
 def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, media_type: str) -> None:
     """Keep what the bytes of the lease's version were parsed to. Raises `LeaseLost`."""
-    packed = zlib.compress(json.dumps(parsed.to_json(), ensure_ascii=False).encode(), level=3)
+    _keep(lease, parsed.to_json(), content_digest=content_digest, media_type=media_type)
+
+
+def find_scans(*, tenant_id: int, content_digest: str, media_type: str) -> list[ScannedPage]:
+    """The scanned pages of these bytes that were read before, also by an attempt that came to no end."""
+    found = rows(
+        "sink",
+        "cached_scans",
+        tenant=tenant_id,
+        digest=content_digest,
+        media_type=_of_page(media_type, ""),
+        revision=PARSER_REVISION,
+    )
+    return [ScannedPage.from_json(_unpacked(item["parsed"])) for item in found]
+
+
+def keep_scan(lease: Lease, page: ScannedPage, *, content_digest: str, media_type: str) -> None:
+    """Keep one scanned page as soon as it is read: a crash later costs nothing of it. Raises `LeaseLost`."""
+    kind = _of_page(media_type, page.number)
+    _keep(lease, page.to_json(), content_digest=content_digest, media_type=kind)
+
+
+def _of_page(media_type: str, number: int | str) -> str:
+    return f"{media_type}; page={number}"
+
+
+def _keep(lease: Lease, data: dict[str, Any], *, content_digest: str, media_type: str) -> None:
     with transaction.atomic():
         queue.fence(lease, action="keep_parsed")
         row(
@@ -41,8 +69,12 @@ def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, me
             digest=content_digest,
             media_type=media_type,
             revision=PARSER_REVISION,
-            parsed=packed,
+            parsed=zlib.compress(json.dumps(data, ensure_ascii=False).encode(), level=3),
         )
+
+
+def _unpacked(packed: bytes | memoryview) -> dict[str, Any]:
+    return cast(dict[str, Any], json.loads(zlib.decompress(bytes(packed))))
 
 
 def find_vectors(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:

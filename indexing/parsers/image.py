@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image
 
 from documents.media_types import BMP, GIF, JPEG, PNG, TIFF, WEBP
 from indexing.blocks import Gap, GapReason, ParsedDocument
@@ -25,6 +25,17 @@ from indexing.parsers.scans import ScannedPage, Scans
 
 _FORMATS = {"PNG": PNG, "JPEG": JPEG, "TIFF": TIFF, "WEBP": WEBP, "BMP": BMP, "GIF": GIF}
 _TYPES = {**_FORMATS, "MPO": JPEG}  # what Pillow calls a JPEG with a second picture behind it, as phones write them
+_TURNS = {  # EXIF orientation → what undoes it
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+_SMOOTH = {"1": "L", "P": "RGBA"}  # modes whose pixels have no mean
+_BAND = 1_000  # rows
 _READ_SIDE = 3_000  # pixels of the shorter side; more of them cost memory and show no more: A4 at 360 dpi
 
 
@@ -82,14 +93,32 @@ def _decoded(image: Image.Image) -> tuple[Any, float]:
     """The frame's pixels as OCR takes them, and how many pixels of the original one of them is."""
     size = min(image.size)
     image.draft("RGB", _smaller(image.size))  # a JPEG need not be decoded in full
-    frame = ImageOps.exif_transpose(image)
+    image.load()
+    # Pillow turns a TIFF by itself.
+    turn = None if image.format == "TIFF" else _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
+    frame = image
+    if min(frame.size) > _READ_SIDE:
+        frame = frame.convert(_SMOOTH.get(frame.mode, frame.mode)).resize(
+            _smaller(frame.size), Image.Resampling.BOX, reducing_gap=2.0
+        )
     if frame.mode.startswith(("I", "F")):  # 16 or 32 bits of grey: Pillow would cut all above 255
         deep = np.asarray(frame, dtype=np.float32)
         frame = Image.fromarray((deep * (255 / max(float(deep.max()), 1.0))).astype(np.uint8))
     frame = _opaque(frame)
-    if min(frame.size) > _READ_SIDE:
-        frame = frame.resize(_smaller(frame.size), Image.Resampling.BOX, reducing_gap=2.0)
-    return np.ascontiguousarray(np.asarray(frame)[:, :, ::-1]), size / min(frame.size)
+    if image.format != "TIFF":
+        image.close()  # its pixels would stay in memory while these are read
+    if turn is not None:
+        frame = frame.transpose(turn)
+    return _pixels(frame), size / min(frame.size)
+
+
+def _pixels(frame: Image.Image) -> Any:
+    """Height × width × (blue, green, red), copied band by band: in one go Pillow needs the memory twice."""
+    pixels = np.empty((frame.height, frame.width, 3), np.uint8)
+    for top in range(0, frame.height, _BAND):
+        band = frame.crop((0, top, frame.width, min(top + _BAND, frame.height)))
+        pixels[top : top + band.height] = np.asarray(band)[:, :, ::-1]
+    return pixels
 
 
 def _smaller(size: tuple[int, int]) -> tuple[int, int]:

@@ -73,7 +73,7 @@ HTML_ATTRIBUTES = Limit(5_000, gettext_noop("One element is over the limit of %(
 # markdown-it looks from each for its partner; a paragraph of links has hundreds.
 MARKDOWN_BRACKETS = Limit(10_000, gettext_noop("One paragraph is over the limit of %(limit)s brackets."))
 # Of a picture, as it says itself before it is decoded: A3 at 600 dpi has 70 million, a large phone's photo 50.
-PIXELS = Limit(100_000_000, gettext_noop("One picture is over the limit of %(limit)s million pixels."), unit=1_000_000)
+PIXELS = Limit(80_000_000, gettext_noop("One picture is over the limit of %(limit)s million pixels."), unit=1_000_000)
 
 MEMORY = gettext_noop("It needs more than the allowed %(limit)s MiB of memory.")
 SECONDS = gettext_noop("The limit is %(limit)s seconds.")

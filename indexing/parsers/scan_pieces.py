@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from statistics import median
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from indexing.blocks import BlockKind
 from indexing.locators import Locator, Region, around
@@ -14,7 +15,7 @@ from indexing.parsers.pdf_paragraphs import Paragraph, paragraphs
 from indexing.parsers.pdf_types import Line, Page
 from indexing.parsers.scans import ScannedPage
 
-_SAME_SIZE = 1.35  # between the highest and the lowest box of one font: “一一一” and “gÅy|” differ so much
+_SAME_SIZE = 1.4  # between one size and the next: “一一一” and “gÅy|” of one font differ by less
 _FONT = 0.8  # of a box's height, which is a little more than the line's
 _BROKEN_WORD = re.compile(r"[A-Za-z]-\Z")
 
@@ -23,29 +24,45 @@ def pieces_of(pages: Sequence[ScannedPage]) -> list[Piece]:
     """In reading order. Regions are on the pages as displayed."""
     by_number = {page.number: page for page in pages}
     upright = without_furniture([_page(page) for page in pages])
-    return [_piece(paragraph, by_number) for paragraph in paragraphs(upright)]
+    return [_piece(paragraph, by_number) for run in _runs(upright, by_number) for paragraph in paragraphs(run)]
+
+
+def _runs(pages: Sequence[Page], scanned: dict[int, ScannedPage]) -> Iterator[list[Page]]:
+    """Parts of the pages that no paragraph goes on out of: a row of a form or a table is one by itself."""
+    run: list[Page] = []
+    for page in pages:
+        run.append(replace(page, lines=[]))
+        for line in page.lines:
+            if scanned[page.number].lines[line.index].is_row:
+                yield run
+                yield [replace(page, lines=[line])]
+                run = [replace(page, lines=[])]
+            else:
+                run[-1].lines.append(line)
+    yield run
 
 
 def _page(page: ScannedPage) -> Page:
-    sizes = _sizes([line.region[3] - line.region[1] for line in page.lines])
+    sizes = _sizes(page)
     lines = []
     for index, line in enumerate(page.lines):
         after = page.lines[index + 1].text if index + 1 < len(page.lines) else ""
         broken = _BROKEN_WORD.search(line.text) is not None and after[:1].islower()
         text = line.text[:-1] if broken else line.text
-        height = line.region[3] - line.region[1]
-        lines.append(Line(text, index, page.number, line.region, sizes[height], hyphenated=broken))
+        lines.append(Line(text, index, page.number, line.region, sizes[index], hyphenated=broken))
     return Page(page.number, page.size[1], lines)
 
 
-def _sizes(heights: Sequence[float]) -> dict[float, float]:
-    """Height of a box → font size: boxes of one font differ by the letters in them."""
-    fonts: list[list[float]] = []
-    for height in sorted(heights):
-        if not fonts or height > _SAME_SIZE * fonts[-1][0]:
-            fonts.append([])
-        fonts[-1].append(height)
-    return {height: round(_FONT * median(font), 1) for font in fonts for height in font}
+def _sizes(page: ScannedPage) -> list[float]:
+    """The font size of each line: boxes of one font differ by the letters in them, so near heights are one size."""
+    heights = [line.region[3] - line.region[1] for line in page.lines]
+    by_letters = sorted(height for line, height in zip(page.lines, heights, strict=True) for _ in line.text)
+    body = by_letters[len(by_letters) // 2] if by_letters else 1.0
+    # Steps of one ratio, the body's in the middle of its own.
+    return [
+        round(_FONT * body * _SAME_SIZE ** round(math.log(max(height, 1.0) / body, _SAME_SIZE)), 1)
+        for height in heights
+    ]
 
 
 def _piece(paragraph: Paragraph, pages: dict[int, ScannedPage]) -> Piece:
@@ -75,9 +92,10 @@ def _around_on(page: int, parts: Sequence[Locator]) -> Region:
 
 
 def _displayed(region: Region, page: ScannedPage) -> Region:
-    """A region of the upright page on the page as it is displayed: `page.turn` undone."""
-    left, top, right, bottom = region
+    """A region of the page set upright and straight on the page as it is displayed: `skew` and `turn` undone."""
     width, height = page.size
+    left, top, right, bottom = _askew(region, page.skew)
+    left, top, right, bottom = max(left, 0.0), max(top, 0.0), min(right, width), min(bottom, height)
     turned = {
         0: (left, top, right, bottom),
         1: (height - bottom, left, height - top, right),
@@ -85,3 +103,10 @@ def _displayed(region: Region, page: ScannedPage) -> Region:
         3: (top, width - right, bottom, width - left),
     }[page.turn]
     return round(turned[0], 1), round(turned[1], 1), round(turned[2], 1), round(turned[3], 1)
+
+
+def _askew(region: Region, skew: float) -> Region:
+    """Around `region` turned clockwise around the page's top left corner."""
+    sine, cosine = math.sin(math.radians(skew)), math.cos(math.radians(skew))
+    corners = [(x * cosine - y * sine, y * cosine + x * sine) for x in region[::2] for y in region[1::2]]
+    return around([(x, y, x, y) for x, y in corners])

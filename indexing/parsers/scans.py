@@ -17,24 +17,27 @@ from indexing.parsers import limits
 
 @dataclass(frozen=True, slots=True)
 class ScannedLine:
-    """One line of a picture. `region` lies on the page turned upright, in points from its top left corner."""
+    """One line of a picture. `region` lies on the page set upright and straight, in points from its top left corner. `is_row`:
+    pieces with wide gaps between them, as in a form or a table."""
 
     text: str
     confidence: float  # 0–1: the mean of its characters'
     region: Region
+    is_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedPage:
     """What a picture says, in reading order, or why nothing or not all of it.
 
-    `size` is (width, height) of the page turned upright, in points. `turn`: quarter turns, counterclockwise, from the page as
-    displayed to that. A page without lines and without `gap` is blank.
+    `size` is (width, height) of the page set upright, in points. `turn`: quarter turns, counterclockwise, from the page as
+    displayed to that; `skew`: degrees, clockwise, by which it was laid askew. A page without lines and without `gap` is blank.
     """
 
     number: int
     size: tuple[float, float] = (0.0, 0.0)
     turn: int = 0
+    skew: float = 0.0
     lines: tuple[ScannedLine, ...] = ()
     gap: GapReason | None = None
 
@@ -43,7 +46,8 @@ class ScannedPage:
             "number": self.number,
             "size": list(self.size),
             "turn": self.turn,
-            "lines": [[line.text, line.confidence, list(line.region)] for line in self.lines],
+            "skew": self.skew,
+            "lines": [[line.text, line.confidence, list(line.region), line.is_row] for line in self.lines],
             "gap": self.gap.value if self.gap else None,
         }
 
@@ -53,9 +57,10 @@ class ScannedPage:
             number=data["number"],
             size=(data["size"][0], data["size"][1]),
             turn=data["turn"],
+            skew=data["skew"],
             lines=tuple(
-                ScannedLine(text, confidence, (region[0], region[1], region[2], region[3]))
-                for text, confidence, region in data["lines"]
+                ScannedLine(text, confidence, (region[0], region[1], region[2], region[3]), is_row)
+                for text, confidence, region, is_row in data["lines"]
             ),
             gap=GapReason(data["gap"]) if data["gap"] else None,
         )

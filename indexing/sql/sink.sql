@@ -110,8 +110,15 @@ SELECT parsed FROM parse_cache
  WHERE tenant_id = %(tenant)s AND content_digest = %(digest)s AND media_type = %(media_type)s
    AND parser_revision = %(revision)s;
 
+-- name: cached_scans
+-- What was read from scanned pages of these bytes, one row a page, compressed. No row: none was read yet by this revision.
+SELECT parsed FROM parse_cache
+ WHERE tenant_id = %(tenant)s AND content_digest = %(digest)s AND starts_with(media_type, %(media_type)s)
+   AND parser_revision = %(revision)s
+ ORDER BY id;
+
 -- name: cache_parse
--- Keep a parse result. No row: another worker was first.
+-- Keep a parse result, of a whole document or of one page. No row: another worker was first.
 INSERT INTO parse_cache (tenant_id, content_digest, media_type, parser_revision, parsed)
 VALUES (%(tenant)s, %(digest)s, %(media_type)s, %(revision)s, %(parsed)s)
 ON CONFLICT (tenant_id, content_digest, media_type, parser_revision) DO NOTHING
