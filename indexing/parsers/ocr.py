@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -17,14 +18,15 @@ from indexing.blocks import GapReason
 from indexing.locators import Region
 from indexing.parsers import ocr_models
 from indexing.parsers.ocr_layout import in_reading_order
-from indexing.parsers.ocr_models import Boxes, Picture
+from indexing.parsers.ocr_models import Boxes, Picture, Reading
 from indexing.parsers.scans import ScannedLine, ScannedPage
 
 SURE = 0.6  # confidence of a line from which on it is text; noise and drawings stay below, blurred print does not
 _FEW, _SURE_OF_FEW = 1, 0.9  # letters of a line that a pattern easily looks like, and the confidence that it takes then
 _SMALLEST = 2  # pixels of a line's height that can be read at all
 _TALL = 1.5  # height to width from which a box is a line that lies on its side
-_ASKED = 24  # lines, the longest, that are asked which way up the page is
+_ASKED = 5  # lines, the longest, that are asked which way up the page is
+_READS_WELL = 0.9  # mean confidence from which they need not be tried the other way; upside down they stay below 0.8
 _LONG, _FEWEST = 5, 3  # width to height of lines that show how askew the page is, and how many it takes
 _STRAIGHT = 0.2  # degrees: less is the accuracy of the boxes
 _STRIP, _STRIP_SIDE = (
@@ -36,7 +38,7 @@ _INK = 64  # levels of grey apart from the paper
 _BLANK = 0.0005  # share of ink below which nothing was printed: dust
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Found:
     """A line that was found: where, and its pixels along the line. `tall`: they were turned counterclockwise for that."""
 
@@ -48,22 +50,32 @@ class _Found:
     def length(self) -> float:
         return float(max(_distance(self.box[0], self.box[1]), _distance(self.box[0], self.box[3])))
 
+    @cached_property
+    def reading(self) -> Reading:
+        """A box that is tall on an upright page is one narrow letter, or a line on its side: whatever reads better."""
+        return max(self.lying, ocr_models.read(_rotated(self.pixels, -1))) if self.tall else self.lying
+
+    @cached_property
+    def lying(self) -> Reading:
+        """Read along the line, from its left end."""
+        return ocr_models.read(self.pixels)
+
 
 def read_page(picture: Picture, number: int, *, points: float) -> ScannedPage:
     """Page `number`, of which `picture` is what a reader sees; `points` is the size of a pixel."""
-    turn, found = 0, _find(picture)
-    if found and (turn := _turn(found)):
-        picture = np.ascontiguousarray(np.rot90(picture, turn))
+    found = _find(picture)
+    turn = _turn(found)
+    if turn:
+        picture = _rotated(picture, turn)
         found = _find(picture)
     skew = _skew(found)
-    seen = [(line, *_read(line)) for line in found]
     sure = [
-        ScannedLine(text, confidence, _region(line.box, skew, points))
-        for line, text, confidence in seen
-        if _is_sure(text, confidence)
+        ScannedLine(line.reading.text, line.reading.confidence, _region(line.box, skew, points))
+        for line in found
+        if _is_sure(line.reading)
     ]
     height, width = picture.shape[:2]
-    unsure = sum(len(text) for _, text, _ in seen) - sum(len(line.text) for line in sure)
+    unsure = sum(len(line.reading.text) for line in found) - sum(len(line.text) for line in sure)
     return ScannedPage(
         number,
         size=(round(width * points, 1), round(height * points, 1)),
@@ -79,15 +91,15 @@ def _is_understood(picture: Picture, found: list[_Found], sure: list[ScannedLine
     return sum(len(line.text) for line in sure) > unsure or (not found and _is_blank(picture))
 
 
-def _is_sure(text: str, confidence: float) -> bool:
-    letters = sum(character.isalnum() for character in text)
-    return bool(letters) and confidence >= (SURE if letters > _FEW else _SURE_OF_FEW)
+def _is_sure(reading: Reading) -> bool:
+    letters = sum(character.isalnum() for character in reading.text)
+    return bool(letters) and reading.confidence >= (SURE if letters > _FEW else _SURE_OF_FEW)
 
 
 def _find(picture: Picture) -> list[_Found]:
     found = []
     for left, top, strip in _strips(picture):
-        for box in ocr_models.find(strip):
+        for box in [] if _is_one_colour(strip) else ocr_models.find(strip):
             width, height = _distance(box[0], box[1]), _distance(box[0], box[3])
             if min(width, height) >= _SMALLEST:
                 pixels = np.ascontiguousarray(get_rotate_crop_image(strip, box))
@@ -113,11 +125,20 @@ def _strips(picture: Picture) -> list[tuple[int, int, Picture]]:
 
 
 def _turn(lines: Sequence[_Found]) -> int:
-    """Quarter turns, counterclockwise, that set the page upright: by most of its lines' length."""
+    """Quarter turns, counterclockwise, that set the page upright: by the direction of most of its lines' length, and by what
+    reads better, they or their upside-down selves."""
     tall = sum(line.length if line.tall else -line.length for line in lines) > 0
     asked = sorted((line for line in lines if line.tall == tall), key=lambda line: -line.length)[:_ASKED]
-    upside_down = sum(ocr_models.upside_down(line.pixels) * line.length for line in asked) > 0
-    return (3 if upside_down else 1) if tall else (2 if upside_down else 0)
+    upright = _quality([line.lying for line in asked])
+    if upright < _READS_WELL and _quality([ocr_models.read(_rotated(line.pixels, 2)) for line in asked]) > upright:
+        return 3 if tall else 2
+    return 1 if tall else 0
+
+
+def _quality(readings: Sequence[Reading]) -> float:
+    """Mean confidence of all their letters."""
+    letters = sum(len(reading.text) for reading in readings)
+    return sum(reading.confidence * len(reading.text) for reading in readings) / max(letters, 1)
 
 
 def _skew(lines: Sequence[_Found]) -> float:
@@ -129,22 +150,25 @@ def _skew(lines: Sequence[_Found]) -> float:
 
 
 def _region(box: Boxes, skew: float, points: float) -> Region:
-    """Around a line on the page set straight: turned back around the top left corner."""
+    """A line's place on the page set straight, which is turned back around its top left corner. Between the middles of its
+    edges: the corners of a long line move by more than its letters differ in height."""
     sine, cosine = math.sin(math.radians(skew)), math.cos(math.radians(skew))
-    corners = [(x * cosine + y * sine, y * cosine - x * sine) for x, y in box.tolist()]
-    xs, ys = zip(*corners, strict=True)
-    left, top, right, bottom = (round(value * points, 1) for value in (min(xs), min(ys), max(xs), max(ys)))
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = [(x * cosine + y * sine, y * cosine - x * sine) for x, y in box.tolist()]
+    across, down = sorted(((x0 + x3) / 2, (x1 + x2) / 2)), sorted(((y0 + y1) / 2, (y2 + y3) / 2))
+    left, top, right, bottom = (round(value * points, 1) for value in (across[0], down[0], across[1], down[1]))
     return left, top, right, bottom
 
 
-def _read(line: _Found) -> tuple[str, float]:
-    """A box that is tall on an upright page is one narrow letter, or a line on its side: whatever reads better."""
-    tries = [line.pixels, np.ascontiguousarray(np.rot90(line.pixels, -1))] if line.tall else [line.pixels]
-    return max(map(ocr_models.read, tries), key=lambda result: result[1])
+def _rotated(picture: Picture, quarters: int) -> Picture:
+    return np.ascontiguousarray(np.rot90(picture, quarters))
 
 
 def _distance(one: Boxes, other: Boxes) -> float:
     return math.dist(one.tolist(), other.tolist())
+
+
+def _is_one_colour(picture: Picture) -> bool:
+    return bool((picture == picture[0, 0]).all())
 
 
 def _is_blank(picture: Picture) -> bool:

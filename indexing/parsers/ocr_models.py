@@ -1,4 +1,5 @@
-"""The PP-OCRv6 models that come with `rapidocr`: one finds lines, one tells which way up they are, one reads them.
+"""The PP-OCRv6 models that come with `rapidocr`: one finds lines, one reads them. A third one, which tells which way up a line
+is, is wrong about every third English one: its picture is 192 pixels wide. Reading tells better.
 
 No download: they are named by their paths. One thread, one line at a time: a line that is padded to its longest neighbour
 takes longer and may be read differently.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -18,6 +19,14 @@ from numpy.typing import NDArray
 
 Picture = NDArray[np.uint8]  # height × width × (blue, green, red)
 Boxes = NDArray[np.float32]  # line × corner, clockwise from the one where the line begins × (x, y)
+
+
+class Reading(NamedTuple):
+    """`confidence` (0–1) is the mean of the characters'; 0 where there are none."""
+
+    confidence: float
+    text: str
+
 
 _FINDING = 0.5  # lines are found in a picture of this scale: at 200 dpi letters of 6 points are still seen
 _FINDING_SIDES = (1_088, 1_600)  # pixels of its longer side, at least and at most: time and memory grow with its square
@@ -37,23 +46,17 @@ def find(picture: Picture) -> Boxes:
     return np.zeros((0, 4, 2), np.float32) if boxes is None else np.asarray(boxes / scale, dtype=np.float32)
 
 
-def upside_down(line: Picture) -> float:
-    """How sure a line stands on its head, from -1, it does not, to 1."""
-    label, score = _ask(line, use_cls=True).cls_res[0]
-    return float(score) if label == "180" else -float(score)
-
-
-def read(line: Picture) -> tuple[str, float]:
-    """Its text and the mean confidence (0–1) of its characters; "" where there are none."""
+def read(line: Picture) -> Reading:
+    """What one line says."""
     result = _ask(line, use_rec=True)
     text = result.txts[0].strip() if result.txts else ""
-    return (text, round(float(result.scores[0]), 2)) if text else ("", 0.0)
+    return Reading(round(float(result.scores[0]), 2), text) if text else Reading(0.0, "")
 
 
-def _ask(picture: Picture, *, use_det: bool = False, use_cls: bool = False, use_rec: bool = False) -> Any:
+def _ask(picture: Picture, *, use_det: bool = False, use_rec: bool = False) -> Any:
     """Raises `MemoryError`, where the libraries have errors of their own for that."""
     try:
-        return _engine()(picture, use_det=use_det, use_cls=use_cls, use_rec=use_rec)
+        return _engine()(picture, use_det=use_det, use_cls=False, use_rec=use_rec)
     except Exception as error:
         if _OUT_OF_MEMORY.search(str(error)):
             raise MemoryError from error
@@ -71,11 +74,9 @@ def _engine() -> Any:
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
             "Det.model_path": str(models / "PP-OCRv6_det_small.onnx"),
-            "Cls.model_path": str(models / "ch_ppocr_mobile_v2.0_cls_mobile.onnx"),
             "Rec.model_path": str(models / "PP-OCRv6_rec_small.onnx"),
             "Det.limit_type": "max",
             "Det.limit_side_len": _FINDING_SIDES[1],
-            "Cls.cls_batch_num": 1,
             "Rec.rec_batch_num": 1,
         }
     )

@@ -15,7 +15,7 @@ from indexing.parsers.pdf_paragraphs import Paragraph, paragraphs
 from indexing.parsers.pdf_types import Line, Page
 from indexing.parsers.scans import ScannedPage
 
-_SAME_SIZE = 1.4  # between one size and the next: “一一一” and “gÅy|” of one font differ by less
+_SAME_SIZE = 1.6  # between one size and the next: “一一一” and “gÅy|” of one font differ by less
 _FONT = 0.8  # of a box's height, which is a little more than the line's
 _BROKEN_WORD = re.compile(r"[A-Za-z]-\Z")
 
