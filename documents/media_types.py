@@ -13,6 +13,7 @@ PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentatio
 HTML = "text/html"
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
+CSV = "text/csv"
 PNG = "image/png"
 JPEG = "image/jpeg"
 TIFF = "image/tiff"
@@ -24,6 +25,12 @@ IMAGES = (PNG, JPEG, TIFF, WEBP, BMP, GIF)
 BY_EXTENSION = {
     ".pdf": PDF,
     ".docx": DOCX,
+    ".xlsx": XLSX,
+    ".xlsm": XLSX,  # its macros are never run
+    ".xls": XLS,
+    ".ods": ODS,
+    ".csv": CSV,
+    ".tsv": CSV,
     ".html": HTML,
     ".htm": HTML,
     ".md": MARKDOWN,
@@ -40,7 +47,7 @@ BY_EXTENSION = {
 }
 """Types that a parser exists for."""
 
-_TEXTS = {HTML, MARKDOWN, TEXT}
+_TEXTS = {HTML, MARKDOWN, TEXT, CSV}
 _PACKAGES = {  # what only an archive of this type contains
     DOCX: b"word/document.xml",
     XLSX: b"xl/workbook.",

@@ -29,6 +29,7 @@ class GapReason(StrEnum):
 
     UNREADABLE = "unreadable"  # damaged, or no parser understands it
     NOT_RECOGNISED = "not_recognised"  # a picture in which no text was found, or none surely enough
+    NOT_CALCULATED = "not_calculated"  # formulas of a sheet whose results are not in the file
     OVER_LIMIT = "over_limit"  # a picture beyond the number of pictures that are read
 
 

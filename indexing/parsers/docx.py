@@ -15,7 +15,7 @@ import docx
 from docx.opc.exceptions import OpcError
 from docx.oxml.exceptions import InvalidXmlError
 from docx.oxml.ns import qn
-from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
+from lxml.etree import XMLSyntaxError
 
 from documents.media_types import DOCX
 from indexing.blocks import BlockKind, ParsedDocument

@@ -6,6 +6,7 @@ Time, memory and the size of an upload are settings (`KB_PARSE_TIMEOUT`, `KB_PAR
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from documents.media_types import gettext_noop
@@ -84,6 +85,19 @@ SENTENCES = (
     *(limit.sentence for limit in vars().copy().values() if isinstance(limit, Limit)),
     *(MEMORY, SECONDS, DECLARATIONS, DUPLICATES),
 )
+
+
+LEFT_OUT_CHARACTERS = 2_000  # of a text that is kept out: enough to recognise it by
+
+
+def excerpt(texts: Iterable[str]) -> str:
+    """The beginning of texts that are kept out of a document."""
+    shown = ""
+    for text in texts:
+        shown += f"{' | ' if shown else ''}{text}"
+        if len(shown) > LEFT_OUT_CHARACTERS:
+            return f"{shown[:LEFT_OUT_CHARACTERS]}…"
+    return shown
 
 
 def recognise(detail: str) -> tuple[str, dict[str, str]] | None:

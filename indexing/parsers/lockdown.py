@@ -6,6 +6,7 @@ against Python code: it stands behind the others on Linux, and alone on other sy
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import sys
 from functools import cache
@@ -17,6 +18,7 @@ _CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file_
 _LIBRARIES = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/System/Library"),
     *("/etc/ld.so.cache", "/dev/null", "/dev/urandom"),
+    *map(str, mimetypes.knownfiles),  # lists of media types, which libraries ask for when they are imported
 )
 _REFUSED = (
     *(

@@ -153,7 +153,10 @@ def _understood(line: bytes) -> dict[str, Any]:
 
 def _result(answer: dict[str, Any]) -> ParsedDocument:
     if "document" in answer:
-        return ParsedDocument.from_json(answer["document"])
+        try:
+            return ParsedDocument.from_json(answer["document"])
+        except (KeyError, ValueError, TypeError, IndexError):
+            raise ParseCrashed() from None  # no document: the child has gone wrong
     error = answer["error"]
     known = {kind.code: kind for kind in _kinds(IndexingError)}
     raise known.get(error["code"], ParseCrashed)(error["detail"])
