@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def read_scan(page: Any, number: int) -> ScannedPage:
         picture = np.array(bitmap.to_numpy())
     finally:
         bitmap.close()
+    if (picture == picture[0, 0]).all():
+        return ScannedPage(number, gap=None if all(map(_can_be_decoded, _pictures(page))) else GapReason.UNREADABLE)
     from indexing.parsers.ocr import read_page  # only here: most PDFs have text on every page, and it is slow to import
 
     return read_page(picture, number, points=1 / scale)
@@ -40,6 +43,18 @@ def read_scan(page: Any, number: int) -> ScannedPage:
 
 def _pixels(page: Any) -> int:
     """Of the page's largest picture, as it says itself."""
-    pictures = page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE], max_depth=3)
-    sizes = (picture.get_px_size() for picture in pictures)
+    sizes = (picture.get_px_size() for picture in _pictures(page))
     return max((width * height for width, height in sizes), default=0)
+
+
+def _pictures(page: Any) -> Iterator[Any]:
+    return iter(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+
+
+def _can_be_decoded(picture: Any) -> bool:
+    """PDFium draws nothing where a picture is damaged: the page would pass for a blank one."""
+    try:
+        picture.get_bitmap()
+    except pdfium.PdfiumError:
+        return False
+    return True

@@ -28,9 +28,13 @@ def pieces_of(pages: Sequence[ScannedPage]) -> list[Piece]:
 
 
 def _runs(pages: Sequence[Page], scanned: dict[int, ScannedPage]) -> Iterator[list[Page]]:
-    """Parts of the pages that no paragraph goes on out of: a row of a form or a table is one by itself."""
+    """Parts of the pages that no paragraph goes on out of: it does not over a page that has no scanned lines, and a row of a
+    form or a table is one by itself."""
     run: list[Page] = []
     for page in pages:
+        if run and (not page.lines or page.number > run[-1].number + 1):
+            yield run
+            run = []
         run.append(replace(page, lines=[]))
         for line in page.lines:
             if scanned[page.number].lines[line.index].is_row:

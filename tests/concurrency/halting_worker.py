@@ -21,8 +21,8 @@ def halt(point: str) -> None:
 
 def arrange(point: str) -> None:
     """Make the worker halt at `point`: on reporting a stage, between two staged batches, after the pointer was moved but
-    before the commit, or after the commit of the finish."""
-    from indexing import attempt, queue, sink, statements
+    before the commit, after the commit of the finish, or when the second scanned page was kept."""
+    from indexing import attempt, cache, queue, sink, statements
 
     def wrapped(function: Callable[..., Any], *, at: Callable[..., bool], after: bool = False) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -42,6 +42,11 @@ def arrange(point: str) -> None:
         attempt.sink.stage = wrapped(sink.stage, at=lambda *_, **__: bool(seen.append(1)) or len(seen) == 3)
     elif point == "SWITCHED":
         sink.row = wrapped(statements.row, at=lambda _, name, **__: name == "switch", after=True)
+    elif point == "SCANNED_TWO":
+        kept: list[int] = []
+        cache.keep_scan = wrapped(
+            cache.keep_scan, at=lambda *_, **__: bool(kept.append(1)) or len(kept) == 2, after=True
+        )
     elif point == "COMMITTED":
         attempt.sink.finish = wrapped(sink.finish, at=lambda *_, **__: True, after=True)
     else:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 
 import numpy as np
+import pypdfium2 as pdfium
 import pytest
 from PIL import Image, ImageFilter
 from reportlab.lib.utils import ImageReader
@@ -20,9 +21,11 @@ from documents.media_types import BY_EXTENSION, JPEG, PDF, PNG, TEXT, TIFF, Unsu
 from indexing.blocks import BlockKind, Gap, GapReason, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentTooLarge, NoText
 from indexing.parsers import image, limits, ocr, parse
+from indexing.parsers.pdf_scans import read_scan
 from indexing.parsers.sandbox import parse_in_child
 from indexing.parsers.scans import ScannedPage, Scans
 from tests.environment import ROOT
+from tests.hostile.pictures import picture_pdf
 from tests.unit.blocks_asserts import check, outline, squeezed
 from tests.unit.pictures import EN, ZH, draw, saved, several, written
 
@@ -314,6 +317,14 @@ def test_a_picture_in_a_pdf_that_is_too_large_is_a_gap(monkeypatch: pytest.Monke
     monkeypatch.setattr(limits, "PIXELS", limits.Limit(1_000, limits.PIXELS.sentence))
     document = check(parse(pdf(text_page, Image.new("L", (60, 90), 128)), PDF, "a.pdf"))
     assert document.gaps == (Gap(GapReason.UNREADABLE, page=2),)
+
+
+def test_a_damaged_picture_is_no_blank_page() -> None:
+    """PDFium draws nothing of it."""
+    damaged = picture_pdf(900, 900, b"\xff\xd8\xff\xe0broken", b"/DCTDecode")
+    for content, gap in ((damaged, GapReason.UNREADABLE), (pdf(Image.new("L", (60, 90), 255)), None)):
+        with pdfium.PdfDocument(content) as document:
+            assert read_scan(document[0], 1) == ScannedPage(1, gap=gap)
 
 
 def test_known_pages_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

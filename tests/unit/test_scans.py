@@ -91,6 +91,12 @@ def test_a_paragraph_over_two_pages_has_a_region_on_each() -> None:
     assert (piece.region, piece.region_end) == (first.lines[0].region, second.lines[0].region)
 
 
+@pytest.mark.parametrize("between", [[], [ScannedPage(4, gap=GapReason.UNREADABLE)]], ids=["with text", "a gap"])
+def test_a_paragraph_does_not_go_on_over_another_page(between: list[ScannedPage]) -> None:
+    pages = [page(3, "This sentence is not at its end and goes on"), *between, page(5, "on the page after the next.")]
+    assert [(piece.page, piece.page_end) for piece in pieces_of(pages)] == [(3, None), (5, None)]
+
+
 def test_rows_of_a_form_stay_apart() -> None:
     rows = [
         ScannedLine(f"姓名 张三{at}", 0.9, (50.0, 100.0 + 30 * at, 400.0, 120.0 + 30 * at), True) for at in range(3)
