@@ -25,6 +25,7 @@ IMAGES = (PNG, JPEG, TIFF, WEBP, BMP, GIF)
 BY_EXTENSION = {
     ".pdf": PDF,
     ".docx": DOCX,
+    ".pptx": PPTX,
     ".xlsx": XLSX,
     ".xlsm": XLSX,  # its macros are never run
     ".xls": XLS,
@@ -70,6 +71,32 @@ def gettext_noop(sentence: str) -> str:
     return sentence
 
 
+_WHAT_TO_DO = {
+    ".doc .dot .docm .dotx .dotm .rtf .odt .ott .wps .wpd .pages .hwp .hwpx": gettext_noop(
+        "Files of type %(extension)s are not accepted. Open it in Word or LibreOffice, save it as DOCX and upload that."
+    ),
+    ".ppt .pps .ppsx .pptm .potx .odp .otp .key .dps": gettext_noop(
+        "Files of type %(extension)s are not accepted. Open it in PowerPoint or LibreOffice, save it as PPTX and upload that."
+    ),
+    ".xlsb .xlt .xltx .numbers .et .ots .dbf": gettext_noop(
+        "Files of type %(extension)s are not accepted. Open it in Excel or LibreOffice, save it as XLSX and upload that."
+    ),
+    ".epub .mobi .azw3 .xps .oxps .djvu .ps .eps .vsd .vsdx .odg .svg .eml .msg .mht .mhtml .one .wpt .ofd .caj": gettext_noop(
+        "Files of type %(extension)s are not accepted. Open it in its own program, save or print it as PDF and upload that."
+    ),
+    ".heic .heif .avif .jp2 .psd .ico .raw .dng": gettext_noop(
+        "Files of type %(extension)s are not accepted. Save the picture as PNG or JPEG and upload that."
+    ),
+    ".zip .rar .7z .tar .gz .tgz .bz2 .xz .iso": gettext_noop(
+        "Archives such as %(extension)s are not accepted. Unpack it and upload the files in it."
+    ),
+    ".mp3 .wav .m4a .flac .ogg .mp4 .mov .avi .mkv .webm .wmv": gettext_noop(
+        "Recordings such as %(extension)s are not accepted. Upload a transcript of it."
+    ),
+}
+"""Types that people try, and what they can do."""
+
+
 def detect(content: bytes, file_name: str) -> str:
     """The media type of a file.
 
@@ -83,6 +110,9 @@ def detect(content: bytes, file_name: str) -> str:
         if not extension:
             sentence = gettext_noop("Files without an extension are not accepted. Choose one of %(accepted)s.")
             raise UnsupportedFile(sentence, accepted=accepted)
+        for extensions, sentence in _WHAT_TO_DO.items():
+            if extension in extensions.split():
+                raise UnsupportedFile(sentence, extension=extension)
         sentence = gettext_noop("Files of type %(extension)s are not accepted. Choose one of %(accepted)s.")
         raise UnsupportedFile(sentence, extension=extension, accepted=accepted)
     by_content = _sniff(content, by_name)
@@ -140,8 +170,8 @@ def _sniff(content: bytes, by_name: str) -> str:
     if content.startswith(b"PK\x03\x04"):
         # The directory is not read here: it may hold a million entries. A damaged archive without one keeps the type its
         # name claims: the parser says DOCUMENT_CORRUPT, which an editor can act on.
-        if by_name in _PACKAGES and _ZIP_END not in content:
-            return by_name
+        if by_name in _PACKAGES and (_ZIP_END not in content or _PACKAGES[by_name] in content):
+            return by_name  # also one in which a file of another type is embedded
         return next((kind for kind, mark in _PACKAGES.items() if mark in content), "zip")
     if picture := _picture(content):
         return picture

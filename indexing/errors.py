@@ -59,7 +59,7 @@ class FileAtFault(PermanentError):
 
 
 class UnsupportedDocument(FileAtFault):
-    """This type of file cannot be read here. Upload it as PDF, DOCX, HTML, Markdown or plain text."""
+    """This type of file cannot be read here. Save it as PDF, DOCX, XLSX, PPTX, HTML or plain text and upload that."""
 
     code = "UNSUPPORTED_DOCUMENT"
 

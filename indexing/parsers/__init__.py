@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from documents.media_types import CSV, DOCX, HTML, IMAGES, MARKDOWN, ODS, PDF, TEXT, XLS, XLSX
+from documents.media_types import CSV, DOCX, HTML, IMAGES, MARKDOWN, ODS, PDF, PPTX, TEXT, XLS, XLSX
 from indexing.blocks import ParsedDocument
 from indexing.errors import UnsupportedDocument
 
@@ -22,6 +22,7 @@ PARSER_REVISION = "2"
 _MODULES = {
     PDF: "indexing.parsers.pdf",
     DOCX: "indexing.parsers.docx",
+    PPTX: "indexing.parsers.pptx",
     XLSX: "indexing.parsers.xlsx",
     XLS: "indexing.parsers.xls",
     ODS: "indexing.parsers.ods",

@@ -6,7 +6,6 @@ Headers, footers, comments, deleted text and tables of contents are not content.
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 from zipfile import BadZipFile
@@ -22,15 +21,16 @@ from indexing.blocks import BlockKind, ParsedDocument
 from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.docx_asides import descriptions, left_out
 from indexing.parsers.docx_numbering import Numbering
 from indexing.parsers.docx_styles import Style, Styles
-from indexing.parsers.docx_text import Notes, paragraph_text, text_boxes
+from indexing.parsers.docx_tables import is_deleted, read_table, through_wrappers
+from indexing.parsers.docx_text import Notes, is_formula, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.package import check_package
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
-_WIDEST_ROW = 1_000  # columns that merged cells may cover; Word has 63
 
 
 def parse(content: bytes) -> ParsedDocument:
@@ -48,8 +48,12 @@ def parse(content: bytes) -> ParsedDocument:
         if "Excessive depth" in str(error):
             raise limits.DOCX_DEPTH.exceeded() from error
         raise DocumentCorrupt() from error
-    pieces = pair_questions(_join_code(reader.pieces(body)))
-    return assemble(DOCX, pieces, title=reader.title or title)
+    pieces = list(pair_questions(_join_code(reader.pieces(body))))
+    try:
+        asides = list(left_out(document, reader.contents))
+    except (*_DAMAGE, AttributeError) as error:
+        raise DocumentCorrupt() from error
+    return assemble(DOCX, pieces, title=reader.title or title, left_out=asides)
 
 
 class _Reader:
@@ -61,6 +65,7 @@ class _Reader:
         self._notes = notes
         self._depth = 0
         self.title: str | None = None
+        self.contents: list[str] = []  # lines of tables of contents
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
         """Raises `DocumentTooLarge` where things are nested too deeply."""
@@ -83,11 +88,14 @@ class _Reader:
     def _paragraph(self, element: Any) -> Iterator[Piece]:
         style = self._styles.of(element)
         if style.is_contents_entry:
+            self.contents.append(paragraph_text(element))
             return
         text = paragraph_text(element)
         label = self._numbering.label(element, style)  # also for an empty paragraph: Word counts it
         if text.strip():
             yield self._piece(element, style, text, f"{label} {text}" if label else text)
+        for words in descriptions(element):
+            yield Piece(BlockKind.CAPTION, words)
         for part in (*text_boxes(element), *self._notes.of(element)):
             yield from self.pieces(part)
 
@@ -99,27 +107,32 @@ class _Reader:
             return Piece(BlockKind.HEADING, numbered, level=level)
         if style.is_code:
             return Piece(BlockKind.CODE, text)
+        if style.is_caption:
+            return Piece(BlockKind.CAPTION, numbered)
+        if is_formula(element):
+            return Piece(BlockKind.FORMULA, numbered)
         listed = style.is_list or self._numbering.is_list_item(element, style)
         return Piece(BlockKind.LIST_ITEM if listed else BlockKind.PARAGRAPH, numbered)
 
     def _content_control(self, element: Any) -> Iterator[Piece]:
         gallery = element.find(f".//{qn('w:docPartGallery')}")
-        if gallery is not None and "Contents" in (gallery.get(qn("w:val")) or ""):
-            return
         content = element.find(qn("w:sdtContent"))
+        if gallery is not None and "Contents" in (gallery.get(qn("w:val")) or ""):
+            self.contents += [paragraph_text(line) for line in element.iter(qn("w:p"))]
+            return
         if content is not None:
             yield from self.pieces(content)
 
     def _table(self, element: Any) -> Iterator[Piece]:
-        rows = list(_through_wrappers(element, "w:tr"))
-        cells = [list(_through_wrappers(row, "w:tc")) for row in rows]
+        rows = [row for row in through_wrappers(element, "w:tr") if not is_deleted(row)]
+        cells = [list(through_wrappers(row, "w:tc")) for row in rows]
         if all(len(row) < 2 for row in cells):  # a frame around text, not a table
             for row in cells:
                 for cell in row:
                     yield from self.pieces(cell)
             return
-        grid = tuple(tuple(_spread([(self._cell_text(cell), cell) for cell in row])) for row in cells)
-        yield Piece(BlockKind.TABLE, rows=grid, header_rows=_header_rows(element, rows))
+        grid, header_rows = read_table(element, rows, self._cell_text)
+        yield Piece(BlockKind.TABLE, rows=grid, header_rows=header_rows)
 
     def _cell_text(self, cell: Any) -> str:
         return "\n".join(
@@ -140,42 +153,3 @@ def _join_code(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield piece
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code))
-
-
-def _through_wrappers(parent: Any, name: str) -> Iterator[Any]:
-    """Children called `name`, also those inside content controls and tracked insertions."""
-    for child in parent:
-        if child.tag == qn(name):
-            yield child
-        elif child.tag in (qn("w:sdt"), qn("w:sdtContent"), qn("w:customXml"), qn("w:ins")):
-            yield from _through_wrappers(child, name)
-
-
-def _spread(row: list[tuple[str, Any]]) -> Iterator[str]:
-    """A row's cells on the table's grid: a merged cell has its text once, where it starts."""
-    left = _WIDEST_ROW
-    for text, cell in row:
-        merge = cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
-        continues = merge is not None and merge.get(qn("w:val"), "continue") == "continue"
-        yield "" if continues else text
-        span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
-        width = span.get(qn("w:val")) if span is not None else None
-        if width and re.fullmatch(r"\d{1,2}", width):
-            blanks = min(int(width) - 1, left)
-            left -= blanks
-            yield from [""] * blanks
-
-
-def _header_rows(table: Any, rows: list[Any]) -> int:
-    """Rows marked to repeat on every page; without such a mark the first, unless the table's look says otherwise."""
-    marked = 0
-    for row in rows:
-        mark = row.find(f"{qn('w:trPr')}/{qn('w:tblHeader')}")
-        if mark is None or mark.get(qn("w:val"), "1") in ("0", "false", "off"):
-            break
-        marked += 1
-    if marked:
-        return marked if marked < len(rows) else 1
-    look = table.find(f"{qn('w:tblPr')}/{qn('w:tblLook')}")
-    plain = look is not None and look.get(qn("w:firstRow"), "1") in ("0", "false", "off")
-    return 0 if plain or len(rows) < 2 else 1

@@ -13,6 +13,7 @@ _TITLE = re.compile(r"title|标题|標題|文档标题|表題", re.IGNORECASE)
 _CONTENTS = re.compile(r"toc\s*(?:\d|heading)|table of (?:contents|figures)|目录\s*\d?|目錄\s*\d?", re.IGNORECASE)
 _LIST = re.compile(r"list(?:$|\s(?!continue))|列表|列出段落$", re.IGNORECASE)
 _CODE = re.compile(r"(?:source|html)?\s*(?:code|preformatted|代码)(?:\s*block)?|macro text|plain code", re.IGNORECASE)
+_CAPTION = re.compile(r"caption|题注|題注|图表标题|beschriftung|légende", re.IGNORECASE)
 _BODY_TEXT = 9  # the outline level that means "none"
 _DEEPEST_CHAIN = 20
 
@@ -38,6 +39,10 @@ class Style:
     @property
     def is_code(self) -> bool:
         return any(_CODE.fullmatch(name) for name in self.names)
+
+    @property
+    def is_caption(self) -> bool:
+        return any(_CAPTION.fullmatch(name) for name in self.names)
 
     @property
     def is_contents_entry(self) -> bool:

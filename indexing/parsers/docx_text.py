@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,9 +40,31 @@ def paragraph_text(paragraph: Any) -> str:
             parts.append(element.text or "")
         elif element.tag in _AS_CHARACTER:
             parts.append(_AS_CHARACTER[element.tag])
-        elif element.tag not in _SKIPPED:
+        elif element.tag == qn("w:sym"):
+            parts.append(_symbol(element))
+        elif element.tag not in _SKIPPED and not (element.tag == qn("w:r") and is_hidden(element)):
             waiting.append(iter(element))
     return "".join(parts)
+
+
+def is_hidden(run: Any) -> bool:
+    """Whether a run's text is not shown."""
+    mark = run.find(f"{qn('w:rPr')}/{qn('w:vanish')}")
+    return mark is not None and mark.get(qn("w:val"), "1") not in ("0", "false", "off")
+
+
+def is_formula(paragraph: Any) -> bool:
+    """Whether a formula stands in a paragraph by itself."""
+    if next(paragraph.iter(f"{_MATH}oMath"), None) is None:
+        return False
+    return not any((text.text or "").strip() for text in paragraph.iter(qn("w:t")))
+
+
+def _symbol(element: Any) -> str:
+    """A character by its number. Those of symbol fonts have numbers of their own, which say nothing without the font."""
+    number = element.get(qn("w:char"), "")
+    code = int(number, 16) if re.fullmatch(r"[0-9A-Fa-f]{4}", number) else 0
+    return chr(code) if code and not (0xD800 <= code <= 0xDFFF or 0xE000 <= code <= 0xF8FF) else ""
 
 
 def text_boxes(paragraph: Any) -> Iterator[Any]:

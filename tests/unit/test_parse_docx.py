@@ -9,10 +9,11 @@ import pytest
 from docx.enum.style import WD_STYLE_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
-from docx.oxml import OxmlElement
+from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 
 from documents.media_types import DOCX, UnsupportedFile, detect
+from indexing.blocks import LeftOutReason
 from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText, UnsupportedDocument
 from indexing.parsers import limits
 from indexing.parsers.docx import parse
@@ -166,16 +167,19 @@ def test_number_forms(value: int, form: str, shown: str) -> None:
     assert format_number(value, form) == shown
 
 
-def test_merged_cells_have_their_text_once() -> None:
+def test_merged_cells() -> None:
+    """Over rows their text is in each row; over columns in the header only."""
     document = docx.Document()
-    table = document.add_table(3, 3)
+    table = document.add_table(4, 3)
     for index, cell in enumerate(table._cells):
         cell.text = str(index)
-    table.cell(0, 0).merge(table.cell(0, 1)).text = "across"
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "表头"
     table.cell(1, 0).merge(table.cell(2, 0)).text = "down"
     table._tbl.tr_lst[2].tc_lst[0].p_lst[0].add_r().text = "not shown by Word"
-    rows = check(parse(saved(document))).blocks[0].rows
-    assert rows == (("across", "", "2"), ("down", "4", "5"), ("", "7", "8"))
+    table.cell(3, 1).merge(table.cell(3, 2)).text = "across"
+    (block,) = check(parse(saved(document))).blocks
+    assert block.rows == (("表头", "表头", "2"), ("down", "4", "5"), ("down", "7", "8"), ("9", "across", ""))
+    assert block.header_rows == 1
 
 
 def test_a_table_of_one_column_is_a_frame() -> None:
@@ -207,7 +211,50 @@ def test_what_is_not_content_is_left_out() -> None:
     run.append(text)
     inserted.append(run)
     paragraph._p.append(inserted)
-    assert outline(parse(saved(document))) == [("paragraph", "kept inserted")]
+    hidden = paragraph.add_run("隐藏")
+    hidden.font.hidden = True
+    parsed = parse(saved(document))
+    assert outline(parsed) == [("paragraph", "kept inserted")]
+    assert {(left.reason, left.text) for left in parsed.left_out} == {
+        (LeftOutReason.PAGE_HEADER, "Header"),
+        (LeftOutReason.PAGE_FOOTER, "Footer"),
+        (LeftOutReason.CONTENTS, "Scope\t3"),
+        (LeftOutReason.HIDDEN, "deleted | 隐藏"),
+    }
+
+
+def test_captions_formulas_and_descriptions() -> None:
+    document = docx.Document()
+    document.add_paragraph("图 1 组织结构", style="Caption")
+    formula = document.add_paragraph()
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    formula._p.append(
+        parse_xml(f'<m:oMath xmlns:m="{math}"><m:r><m:t>E=mc</m:t></m:r><m:r><m:t>2</m:t></m:r></m:oMath>')
+    )
+    drawing = "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"
+    for words in ("A chart of the departments", "Picture 3", "scan.png"):
+        run = document.add_paragraph().add_run()
+        holder = xml("w:drawing")
+        holder.append(parse_xml(f'<wp:docPr xmlns:wp="{drawing}" id="1" name="x" descr="{words}"/>'))
+        run._r.append(holder)
+    assert outline(parse(saved(document))) == [
+        ("caption", "图 1 组织结构"),
+        ("formula", "E=mc2"),
+        ("caption", "A chart of the departments"),
+    ]
+
+
+def test_deleted_rows_and_symbols() -> None:
+    document = docx.Document()
+    table = document.add_table(3, 2)
+    for index, cell in enumerate(table._cells):
+        cell.text = str(index)
+    row = table._tbl.tr_lst[1].get_or_add_trPr()
+    row.append(xml("w:del"))
+    run = document.add_paragraph("5 ").add_run()
+    run._r.append(xml("w:sym", char="00B1", font="Arial"))
+    run._r.append(xml("w:sym", char="F0E0", font="Wingdings"))
+    assert outline(parse(saved(document))) == [("table", "0 | 1\n4 | 5"), ("paragraph", "5 ±")]
 
 
 def test_footnotes_follow_the_paragraph_that_refers_to_them() -> None:
