@@ -1,5 +1,5 @@
 """The PP-OCRv6 models that come with `rapidocr`: one finds lines, one reads them. A third one, which tells which way up a line
-is, is wrong about every third English one: its picture is 192 pixels wide. Reading tells better.
+is, looks at 192 pixels of it and is often wrong about English ones: reading tells better.
 
 No download: they are named by their paths. One thread, one line at a time: a line that is padded to its longest neighbour
 takes longer and may be read differently.
