@@ -1,4 +1,6 @@
-"""Scanned pages to pieces of the document: running heads left out, lines joined to paragraphs, as for pages with text."""
+"""Scanned pages to pieces of the document: running heads left out, lines joined to paragraphs, headings by their size and
+numbers, all as for pages with text.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from indexing.blocks import BlockKind
 from indexing.locators import Locator, Region, around
 from indexing.parsers.assemble import Piece
 from indexing.parsers.pdf_furniture import without_furniture
-from indexing.parsers.pdf_paragraphs import Paragraph, paragraphs
+from indexing.parsers.pdf_headings import find_headings
+from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
 from indexing.parsers.pdf_types import Line, Page
 from indexing.parsers.scans import ScannedPage
 
@@ -24,7 +27,9 @@ def pieces_of(pages: Sequence[ScannedPage]) -> list[Piece]:
     """In reading order. Regions are on the pages as displayed."""
     by_number = {page.number: page for page in pages}
     upright = without_furniture([_page(page) for page in pages])
-    return [_piece(paragraph, by_number) for run in _runs(upright, by_number) for paragraph in paragraphs(run)]
+    found = [paragraph for run in _runs(upright, by_number) for paragraph in paragraphs(run)]
+    levels = find_headings(found, body_size(upright), {})
+    return [_piece(paragraph, levels.get(position), by_number) for position, paragraph in enumerate(found)]
 
 
 def _runs(pages: Sequence[Page], scanned: dict[int, ScannedPage]) -> Iterator[list[Page]]:
@@ -69,7 +74,7 @@ def _sizes(page: ScannedPage) -> list[float]:
     ]
 
 
-def _piece(paragraph: Paragraph, pages: dict[int, ScannedPage]) -> Piece:
+def _piece(paragraph: Paragraph, level: int | None, pages: dict[int, ScannedPage]) -> Piece:
     first, last = paragraph.pages
     text, parts, end = paragraph.text, [], 0
     certain = 0.0
@@ -80,8 +85,9 @@ def _piece(paragraph: Paragraph, pages: dict[int, ScannedPage]) -> Piece:
         parts.append(Locator((start, end), page=line.page, region=_displayed(line.region, page)))
         certain += page.lines[line.index].confidence * len(line.text)
     return Piece(
-        BlockKind.IMAGE_TEXT,
+        BlockKind.IMAGE_TEXT if level is None else BlockKind.HEADING,
         text,
+        level=level,
         page=first,
         page_end=last if last != first else None,
         region=_around_on(first, parts),

@@ -308,7 +308,7 @@ def test_pages_with_text_are_not_read_from_their_picture(monkeypatch: pytest.Mon
 def test_unsure_pages_and_those_over_the_limit_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "read_page", fake(ScannedPage(0, gap=GapReason.NOT_RECOGNISED)))
     monkeypatch.setattr(limits, "SCANNED_PAGES", 1)
-    picture = Image.new("L", (60, 90), 128)
+    picture = Image.linear_gradient("L")
     document = check(parse(pdf(text_page, picture, picture), PDF, "a.pdf"))
     assert document.gaps == (Gap(GapReason.NOT_RECOGNISED, page=2), Gap(GapReason.OVER_LIMIT, page=3))
 

@@ -97,6 +97,17 @@ def test_a_paragraph_does_not_go_on_over_another_page(between: list[ScannedPage]
     assert [(piece.page, piece.page_end) for piece in pieces_of(pages)] == [(3, None), (5, None)]
 
 
+def test_headings_by_number_and_by_size() -> None:
+    title = ScannedLine("员工休假办法", 0.99, (200.0, 40.0, 400.0, 80.0))
+    chapter = ScannedLine("第一章总则", 0.9, (50.0, 100.0, 150.0, 120.0))
+    body = page(1, "", "为了规范员工休假，保障员工休息的权利，制定本办法。", "本办法适用于全体员工。").lines[1:]
+    title_piece, chapter_piece, *rest = pieces_of([ScannedPage(1, (600.0, 800.0), lines=(title, chapter, *body))])
+    assert (title_piece.kind, title_piece.level, title_piece.text) == (BlockKind.HEADING, 1, "员工休假办法")
+    assert (chapter_piece.kind, chapter_piece.level, chapter_piece.text) == (BlockKind.HEADING, 2, "第一章总则")
+    assert chapter_piece.confidence == 0.9, "it was read from a picture, too"
+    assert {piece.kind for piece in rest} == {BlockKind.IMAGE_TEXT}
+
+
 def test_rows_of_a_form_stay_apart() -> None:
     rows = [
         ScannedLine(f"姓名 张三{at}", 0.9, (50.0, 100.0 + 30 * at, 400.0, 120.0 + 30 * at), True) for at in range(3)
