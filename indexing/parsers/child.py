@@ -1,9 +1,9 @@
-"""The process in which one file is parsed: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
+"""The process in which one file is read: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
 
 Arguments: media type, bytes of address space, seconds of processor time, the parent's process id. On standard input come
-a line `{"fileName", "scans"}`, the scanned pages known already, and the file's content. To standard output go lines of JSON:
-`{"scan": …}` for each scanned page as soon as it is read, at the end `{"document": …}` or `{"error": {"code", "detail"}}`. It
-tells nothing else: no traceback, which could quote the document.
+a line of JSON, the wish with its verb (one of `VERBS`), and the file's content. To standard output go lines of JSON: while
+parsing `{"scan": …}` for each scanned page as soon as it is read, at the end the verb's answer or
+`{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
+from typing import IO, Any
 
 from indexing.errors import IndexingError, ParseCrashed
 from indexing.parsers import limits, parse
@@ -30,15 +32,37 @@ def main() -> None:
     answer = _own_the_answer()
     lock_down()
     head, _, content = sys.stdin.buffer.read().partition(b"\n")
-    told = json.loads(head)
-    known = {page.number: page for page in map(ScannedPage.from_json, told["scans"])}
     with os.fdopen(answer, "wb") as stream:
+        stream.write(_result(content, media_type, json.loads(head), stream))
 
-        def report(page: ScannedPage) -> None:
-            stream.write(_json({"scan": page.to_json()}))
-            stream.flush()
 
-        stream.write(_result(content, media_type, told["fileName"], Scans(known, report)))
+def parsed(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> dict[str, object]:
+    known = {page.number: page for page in map(ScannedPage.from_json, wish["scans"])}
+
+    def report(page: ScannedPage) -> None:
+        stream.write(_json({"scan": page.to_json()}))
+        stream.flush()
+
+    return {"document": parse(content, media_type, wish["fileName"], Scans(known, report)).to_json()}
+
+
+def verified(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> dict[str, object]:
+    from indexing.verification import Claim, verify
+
+    return {"verification": verify(content, media_type, [Claim.from_json(claim) for claim in wish["claims"]]).to_json()}
+
+
+def rendered(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> dict[str, object]:
+    from indexing.rendering import render
+
+    return {"picture": render(content, media_type, page=wish["page"]).to_json()}
+
+
+VERBS: dict[str, Callable[[bytes, str, dict[str, Any], IO[bytes]], dict[str, object]]] = {
+    "parse": parsed,
+    "verify": verified,
+    "render": rendered,
+}
 
 
 def die_with(parent: int) -> None:
@@ -74,9 +98,9 @@ def _own_the_answer() -> int:
     return answer
 
 
-def _result(content: bytes, media_type: str, file_name: str, scans: Scans) -> bytes:
+def _result(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> bytes:
     try:
-        answer = _json({"document": parse(content, media_type, file_name, scans).to_json()})
+        answer = _json(VERBS[wish["verb"]](content, media_type, wish, stream))
         if len(answer) > limits.ANSWER_BYTES:
             raise limits.CHARACTERS.exceeded()
         return answer

@@ -34,7 +34,7 @@ def parse(content: bytes) -> ParsedDocument:
     """Raises `NoText` or `DocumentTooLarge`. The title is `<title>`, else the first `<h1>`; lines count in the extracted
     text.
     """
-    tree = _tree(clean(decode(content, declared=_declared(content))))
+    tree = _tree(clean(decode(content, declared=declared_encoding(content))))
     pieces = _main_pieces(tree)
     title = tree.css_first("head > title")
     return assemble(HTML, pair_questions(pieces), title=(title.text() if title else "") or _first_h1(pieces))
@@ -51,7 +51,8 @@ def _tree(source: str) -> LexborHTMLParser:
     return LexborHTMLParser(source)
 
 
-def _declared(content: bytes) -> str | None:
+def declared_encoding(content: bytes) -> str | None:
+    """The encoding that a page names, as browsers read the name."""
     match = _META_CHARSET.search(content[:4096])
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Parse a file in a child process with limits: files are untrusted, and parsers loop, explode and crash.
+"""Read a file in a child process with limits: files are untrusted, and parsers loop, explode and crash.
 
 The child also keeps the caller's threads alive: a parser may hold Python's global lock for minutes. It is started with
 `subprocess`, without code between fork and exec, so that any thread of any process may call this.
@@ -19,14 +19,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 from indexing.blocks import ParsedDocument
 from indexing.errors import IndexingError, ParseCrashed, ParseTimeout
 from indexing.parsers import limits
 from indexing.parsers.scans import ScannedPage
+from indexing.rendering import Picture
+from indexing.verification import Claim, Verification
 
 CHILD_MODULE = "indexing.parsers.child"
+Answer = TypeVar("Answer")
 
 _ROOT = Path(__file__).resolve().parents[2]
 # With what says where Python's packages are: the child needs the same ones.
@@ -55,24 +58,58 @@ def parse_in_child(
     Raises what `parse` and `keep_scan` raise, `ParseTimeout` when time is up, `ParseCrashed` when the child ends without an
     answer. Messages hold no traceback and no text of the document.
     """
+
+    def hear(scan: dict[str, Any]) -> None:
+        keep_scan(ScannedPage.from_json(scan))
+
+    wish = {"verb": "parse", "fileName": file_name.replace("\n", " "), "scans": [page.to_json() for page in known_scans]}
+    return _asked(
+        wish, ParsedDocument.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes, hear=hear
+    )
+
+
+def verify_in_child(
+    content: bytes, media_type: str, claims: Sequence[Claim], *, timeout: float, memory_bytes: int
+) -> Verification:
+    """`indexing.verification.verify`, likewise. Raises `ParseTimeout` or `ParseCrashed`."""
+    wish = {"verb": "verify", "claims": [claim.to_json() for claim in claims]}
+    return _asked(wish, Verification.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes)
+
+
+def render_in_child(content: bytes, media_type: str, *, page: int, timeout: float, memory_bytes: int) -> Picture:
+    """`indexing.rendering.render`, likewise. Raises what it raises, `ParseTimeout` or `ParseCrashed`."""
+    wish = {"verb": "render", "page": page}
+    return _asked(wish, Picture.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes)
+
+
+def _asked(
+    wish: dict[str, Any],
+    understand: Callable[[dict[str, Any]], Answer],
+    content: bytes,
+    media_type: str,
+    *,
+    timeout: float,
+    memory_bytes: int,
+    hear: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> Answer:
+    """The child's answer to a wish. What it tells before goes to `hear`, and gives it the time anew."""
     with tempfile.TemporaryFile() as source:
-        head = {"fileName": file_name.replace("\n", " "), "scans": [page.to_json() for page in known_scans]}
-        source.write(json.dumps(head).encode() + b"\n")
+        source.write(json.dumps(wish).encode() + b"\n")
         source.write(content)
         source.seek(0)
         cpu_seconds = math.ceil(timeout)
         child = _start(source, media_type, memory_bytes, cpu_seconds)
-        read = 0
+        told = 0
         try:
             for line in _lines(child, timeout):
                 answer = _understood(line)
                 if "scan" not in answer:
-                    return _result(answer)
-                read += 1
-                if read > limits.SCANNED_PAGES:  # a child that has gone wrong must not live for ever
+                    return _result(answer, understand)
+                told += 1
+                if told > limits.SCANNED_PAGES:  # a child that has gone wrong must not live for ever
                     raise ParseCrashed()
-                _allow(child, cpu_seconds * (read + 1))
-                keep_scan(ScannedPage.from_json(answer["scan"]))
+                _allow(child, cpu_seconds * (told + 1))
+                hear(answer["scan"])
         except TimeoutError:
             raise _timeout(timeout) from None
         finally:
@@ -151,12 +188,13 @@ def _understood(line: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], answer)
 
 
-def _result(answer: dict[str, Any]) -> ParsedDocument:
-    if "document" in answer:
+def _result(answer: dict[str, Any], understand: Callable[[dict[str, Any]], Answer]) -> Answer:
+    if "error" not in answer:
         try:
-            return ParsedDocument.from_json(answer["document"])
+            (found,) = answer.values()
+            return understand(found)
         except (KeyError, ValueError, TypeError, IndexError):
-            raise ParseCrashed() from None  # no document: the child has gone wrong
+            raise ParseCrashed() from None  # no answer to this wish: the child has gone wrong
     error = answer["error"]
     known = {kind.code: kind for kind in _kinds(IndexingError)}
     raise known.get(error["code"], ParseCrashed)(error["detail"])

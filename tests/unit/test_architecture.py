@@ -23,8 +23,8 @@ LAYERS = (
     ("foundation", "models cache_models provider_models statements providers pipelines messages groups retrying"),
     (
         "pure",
-        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection parsers "
-        "splitters embedders shutdown supervisor",
+        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection rendering "
+        "verification parsers splitters embedders shutdown supervisor",
     ),
 )
 LEVEL = {name: level for level, (_, names) in enumerate(LAYERS) for name in names.split()}

@@ -1,0 +1,86 @@
+"""How much of a text stands in another one: the share of its words, and of its pairs of CJK characters.
+
+Two readings of one place differ in white space, hyphens at line ends, ligatures, markup and the order of columns and cells. So
+texts are compared as letters and digits after NFKC, case kept; a line or cell that is found as a whole counts in full, else
+word by word, in any order. A page number, a label of a list or a mark that one reading has and the other has not costs a word:
+hence `ENOUGH` and not all. A chunk moved to its neighbour's place reaches far less (docs/parsing.md has the figures).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cached_property
+
+from indexing.parsers.clean import CJK
+
+ENOUGH = 0.95
+_SHORT = 4  # letters: found inside of longer words by chance
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+_SPACES_AND_CONTROLS = re.compile(r"[\s\x00-\x1f]+")
+_INSIDE_WORDS = re.compile("[-\x02\xad\u200b-\u200d\u2010-\u2013\u2060\ufeff\ufffe]")
+_UNITS = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+")
+_IS_CJK = re.compile(f"[{CJK}]")
+# In front of an item of a list or a section; office files and web pages keep the rule for it, not its characters.
+_LABEL = re.compile(r"\s*(?:[（(]?\w{1,5}(?:\.\w{1,5}){0,6}[.)）、:：]?(?=[\s\W])|第\w{1,5}[章节条款])\s*")
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone; all visible characters of a text that has none."""
+    normal = unicodedata.normalize("NFKC", text)
+    return _NO_LETTERS.sub("", normal) or _SPACES_AND_CONTROLS.sub("", normal)
+
+
+def units(text: str) -> list[str]:
+    """Words, and pairs of neighbouring CJK characters."""
+    normal = _INSIDE_WORDS.sub("", unicodedata.normalize("NFKC", text))
+    found: list[str] = []
+    for run in _UNITS.findall(normal):
+        if _IS_CJK.match(run) and len(run) > 1:
+            found += [run[index : index + 2] for index in range(len(run) - 1)]
+        else:
+            found.append(run)
+    return found or [sign for sign in normal if not sign.isspace()]
+
+
+def without_label(text: str) -> str:
+    return _LABEL.sub("", text, count=1) or text
+
+
+class Place:
+    """The text of one place, asked for many others."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def letters(self) -> str:
+        return letters(self._text) + _SPACES_AND_CONTROLS.sub("", _signs(self._text))
+
+    @cached_property
+    def _units(self) -> frozenset[str]:
+        return frozenset(units(self._text))
+
+    def holds(self, texts: Iterable[str]) -> bool:
+        """Whether enough of `texts`, taken together, stands here."""
+        found = whole = 0
+        for text in texts:
+            wanted = units(text)
+            whole += len(wanted)
+            if self._has(letters(text)) or self._has(letters(without_label(text))):
+                found += len(wanted)
+            else:
+                found += sum(map(self._has, wanted))
+        return found >= ENOUGH * whole
+
+    def _has(self, text: str) -> bool:
+        if len(text) < _SHORT and not _IS_CJK.match(text) and text.isalnum():
+            return text in self._units
+        return text in self.letters
+
+
+def _signs(text: str) -> str:
+    """What is neither letter nor digit: for texts that have nothing else."""
+    return "".join(re.findall(r"[\W_]+", text))

@@ -1,0 +1,105 @@
+"""Spreadsheets: the claimed cells, read by calamine. It knows values and not how they are shown, so numbers and dates are
+compared as such: what is shown is the cell's value, rounded or written another way."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from typing import Any
+
+from python_calamine import CalamineWorkbook
+
+from indexing.locators import Cells
+from indexing.verification.claims import Claim, Outcome
+from indexing.verification.measure import ENOUGH, Place, units
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+")
+_EPOCH = datetime(1899, 12, 30)  # day 0 of a sheet, where days are not told from numbers
+_LAST_DAY = 2_958_465  # 9999-12-31
+_SCALES = (1.0, 100.0, 1e-3, 1e-6, 1e-9)  # as written, in per cent, in thousands, millions, billions
+
+
+def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
+    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    sheet = lru_cache(maxsize=2)(lambda name: _Sheet(book.get_sheet_by_name(name)))
+    for claim in claims:
+        name, cells = claim.locator.sheet, claim.locator.cells
+        if name not in book.sheet_names or cells is None:
+            yield Outcome.ELSEWHERE
+        else:
+            yield Outcome.FOUND if _holds(sheet(name).values(cells), claim.texts) else Outcome.ELSEWHERE
+
+
+class _Sheet:
+    def __init__(self, found: Any) -> None:
+        self._rows: list[list[Any]] = found.to_python(skip_empty_area=False)
+        self._merged: list[tuple[tuple[int, int], tuple[int, int]]] = list(found.merged_cell_ranges or ())
+
+    def values(self, cells: Cells) -> list[Any]:
+        """What stands in a range, with the merged cells that reach into it."""
+        left, top, right, bottom = (number - 1 for number in cells)
+        found = [value for row in self._rows[top : bottom + 1] for value in row[left : right + 1] if value != ""]
+        for (first_row, first_column), (last_row, last_column) in self._merged:
+            reaches = first_row <= bottom and last_row >= top and first_column <= right and last_column >= left
+            if reaches and first_row < len(self._rows) and first_column < len(self._rows[first_row]):
+                found.append(self._rows[first_row][first_column])
+        return found
+
+
+def _holds(values: Sequence[Any], texts: Sequence[str]) -> bool:
+    place = Place("\n".join(value for value in values if isinstance(value, str)))
+    others = [value for value in values if not isinstance(value, str)]
+    found = whole = 0
+    for text in texts:
+        size = len(units(text))
+        whole += size
+        if place.holds([text]) or any(_is_shown_as(value, text) for value in others):
+            found += size
+    return found >= ENOUGH * whole
+
+
+def _is_shown_as(value: Any, text: str) -> bool:
+    if isinstance(value, bool):
+        return text.upper() == str(value).upper()
+    numbers = _NUMBER.findall(text)
+    if isinstance(value, int | float):
+        return (len(numbers) == 1 and _is_rounded(float(value), numbers[0])) or (
+            0 <= value <= _LAST_DAY and _is_moment(_EPOCH + timedelta(days=float(value)), numbers)
+        )
+    if isinstance(value, timedelta):
+        return _is_duration(value, numbers) or _is_moment(_EPOCH + value, numbers)
+    if isinstance(value, datetime | date | time):
+        return _is_moment(value, numbers)
+    return False
+
+
+def _is_rounded(value: float, shown: str) -> bool:
+    number = float(shown.replace(",", ""))
+    mantissa, _, exponent = shown.lower().partition("e")
+    step = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return any(abs(abs(value) * scale - number) <= 0.5000001 * step + 1e-9 * abs(number) for scale in _SCALES)
+
+
+def _is_moment(value: datetime | date | time, shown: Sequence[str]) -> bool:
+    """Whether all numbers that are shown are parts of the date or time. Names of months and days are not looked at."""
+    parts: set[int] = set()
+    if isinstance(value, date):  # a datetime, too
+        parts |= {value.year, value.year % 100, value.month, value.day}
+    if isinstance(value, datetime | time):
+        parts |= {
+            value.hour,
+            value.hour % 12 or 12,
+            value.minute,
+            value.second,
+            round(value.second + value.microsecond / 1e6),
+        }
+    return bool(shown) and all(number.isdigit() and int(number) in parts for number in shown)
+
+
+def _is_duration(value: timedelta, shown: Sequence[str]) -> bool:
+    seconds = round(value.total_seconds())
+    parts = {seconds // 3600, seconds // 60, seconds, seconds // 60 % 60, seconds % 60}
+    return bool(shown) and all(number.isdigit() and int(number) in parts for number in shown)

@@ -1,0 +1,62 @@
+"""PPTX: all text of the claimed slide's XML, of its notes, charts and diagrams."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from lxml import etree
+
+from indexing.verification.claims import Claim, Outcome
+from indexing.verification.measure import Place
+from indexing.verification.word_text import text_of
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_WITH_TEXT = ("/notesSlide", "/chart", "/diagramData", "/chartEx", "/comments")
+
+
+def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        slides = _slides(package)
+        text_at = lru_cache(maxsize=4)(lambda number: Place(_text(package, slides[number - 1])))
+        for claim in claims:
+            number = claim.locator.slide
+            if number is None or not 1 <= number <= len(slides):
+                yield Outcome.ELSEWHERE
+            elif not claim.texts:
+                yield Outcome.NOT_CHECKABLE
+            else:
+                yield Outcome.FOUND if text_at(number).holds(claim.texts) else Outcome.ELSEWHERE
+
+
+def _slides(package: zipfile.ZipFile) -> list[str]:
+    """Parts of the slides in the order in which they are shown."""
+    main = next(name for name in package.namelist() if name.lower() == "ppt/presentation.xml")
+    targets = {identity: target for identity, _, target in _relations(package, main)}
+    found = []
+    for element in etree.fromstring(package.read(main)).iter("{*}sldId"):
+        found.append(targets[str(element.get(_RELATION))])
+    return found
+
+
+def _text(package: zipfile.ZipFile, part: str) -> str:
+    related = [target for _, kind, target in _relations(package, part) if kind.endswith(_WITH_TEXT)]
+    names = set(package.namelist())
+    return "\n".join(text_of(package.read(name)) for name in [part, *related] if name in names)
+
+
+def _relations(package: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str, str]]:
+    """Name, kind and target of what a part refers to inside of the file."""
+    folder, name = posixpath.split(part)
+    try:
+        listed = package.read(f"{folder}/_rels/{name}.rels")
+    except KeyError:
+        return
+    for relation in etree.fromstring(listed):
+        if relation.get("TargetMode") != "External":
+            target = str(relation.get("Target", ""))
+            path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
+            yield str(relation.get("Id")), str(relation.get("Type")), path
