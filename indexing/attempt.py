@@ -23,7 +23,7 @@ from indexing.parsers.scans import ScannedPage
 from indexing.providers import embedder_for
 from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
-from indexing.splitters import split
+from indexing.splitters import split_as_configured
 from indexing.states import Stage
 
 Checkpoint = Callable[[], None]
@@ -96,11 +96,12 @@ class Attempt:
             raise StorageUnavailable from error
 
     def _split(self, parsed: ParsedDocument, embedder: Embedder) -> list[Chunk]:
-        chunks = split(
+        chunks = split_as_configured(
+            self._facts["pipeline_config"]["splitter"],
             parsed,
             title=self._facts["title"],
             count_tokens=embedder.count_tokens,
-            budget=min(self._facts["pipeline_config"]["splitter"]["tokens"], embedder.max_tokens),
+            most_tokens=embedder.max_tokens,
             checkpoint=self._checkpoint,
         )
         if not chunks:

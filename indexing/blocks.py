@@ -52,7 +52,8 @@ class Block:
     `level` is 1–6 for headings. `rows` holds a table's cells, one line of `text` each; the first `header_rows` of them are its
     header. A cell merged over rows is repeated in each of them, in a header also one merged over columns, so that a row can be
     read by itself. `parts` are places of parts of the text, in order, where the block's own is not exact enough: of lines
-    of a page, of rows of a sheet. `language` is a code block's, `confidence` (0–1) that of text read from a picture.
+    of a page, of rows of a sheet. `depth` is how deep a list item is nested, 0 for the outermost, where the format says it.
+    `language` is a code block's, `confidence` (0–1) that of text read from a picture.
     """
 
     kind: BlockKind
@@ -65,6 +66,7 @@ class Block:
     parts: tuple[Locator, ...] = ()
     language: str | None = None
     confidence: float | None = None
+    depth: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         result: dict[str, Any] = {
@@ -84,6 +86,8 @@ class Block:
             result["language"] = self.language
         if self.confidence is not None:
             result["confidence"] = self.confidence
+        if self.depth is not None:
+            result["depth"] = self.depth
         return result
 
     @classmethod
@@ -99,6 +103,7 @@ class Block:
             parts=tuple(Locator.from_json(part) for part in data.get("parts", ())),
             language=data.get("language"),
             confidence=data.get("confidence"),
+            depth=data.get("depth"),
         )
 
 

@@ -10,6 +10,8 @@ from django.core.checks import CheckMessage, Error, register
 from indexing.errors import EmbeddingUnavailable
 from indexing.lease import LONGEST_LEASE
 from indexing.providers import default_embedder_config, embedder_for
+from indexing.splitters import STRATEGIES
+from indexing.splitters.packing import SMALLEST_BUDGET
 
 POSITIVE = (
     "KB_LEASE_SECONDS",
@@ -20,6 +22,7 @@ POSITIVE = (
     "KB_EMBEDDING_BATCH_SIZE",
     "KB_EMBEDDING_TIMEOUT",
     "KB_MAX_UPLOAD_BYTES",
+    "KB_SPLITTER_CHARACTERS",
 )
 
 
@@ -45,6 +48,23 @@ def embedding_endpoint_is_described(**_: Any) -> list[CheckMessage]:
             )
         ]
     return []
+
+
+@register()
+def splitter_is_known(**_: Any) -> list[CheckMessage]:
+    """A pipeline with another strategy, or with a budget in which nothing fits, would fail every document."""
+    errors: list[CheckMessage] = []
+    if settings.KB_SPLITTER_STRATEGY not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        errors.append(Error(f"KB_SPLITTER_STRATEGY is none of {known}.", id="indexing.E006"))
+    errors += [
+        Error(f"{name} is at least {SMALLEST_BUDGET}, not {getattr(settings, name)}.", id="indexing.E007")
+        for name in ("KB_CHUNK_TOKENS", "KB_SPLITTER_CHILD_TOKENS")
+        if getattr(settings, name) < SMALLEST_BUDGET
+    ]
+    if settings.KB_SPLITTER_OVERLAP < 0:
+        errors.append(Error("KB_SPLITTER_OVERLAP is not below zero.", id="indexing.E008"))
+    return errors
 
 
 @register()

@@ -35,6 +35,7 @@ class Locator:
     sheet: str | None = None
     cells: Cells | None = None
     slide: int | None = None
+    parent: tuple[int, int] | None = None
 
     @property
     def last_page(self) -> int | None:
@@ -52,12 +53,13 @@ class Locator:
             "sheet": self.sheet,
             "cells": cells_name(self.cells) if self.cells else None,
             "slide": self.slide,
+            "parent": list(self.parent) if self.parent else None,
         }
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Locator:
-        lines, cells = data.get("lines"), data.get("cells")
+        lines, cells, parent = data.get("lines"), data.get("cells"), data.get("parent")
         return cls(
             span=(data["span"][0], data["span"][1]),
             page=data.get("page"),
@@ -69,6 +71,7 @@ class Locator:
             sheet=data.get("sheet"),
             cells=cells_from_name(cells) if cells else None,
             slide=data.get("slide"),
+            parent=(parent[0], parent[1]) if parent else None,
         )
 
 

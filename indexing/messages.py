@@ -16,7 +16,7 @@ from indexing.errors import (
     IndexingError,
 )
 from indexing.parsers import limits
-from indexing.splitters.structure import BETWEEN_HEADINGS
+from indexing.splitters.sections import BETWEEN_HEADINGS
 from indexing.states import Pool, Stage, TaskState, TaskType
 
 

@@ -13,7 +13,7 @@ from indexing.lexical import TOKENIZER_REVISION
 from indexing.models import Pipeline, TenantPipeline
 from indexing.parsers import PARSER_REVISION
 from indexing.providers import default_embedder_config
-from indexing.splitters import SPLITTER_REVISION
+from indexing.splitters import BUDGET_UNIT, SPLITTER_REVISION
 from indexing.states import PipelineRole
 
 MAX_VECTOR_INDEX_DIMENSIONS = 2000  # pgvector's limit for HNSW over `vector`; above it the index is over `halfvec`
@@ -23,10 +23,26 @@ def default_config() -> dict[str, Any]:
     """The configuration that the settings describe."""
     return {
         "parser": PARSER_REVISION,
-        "splitter": {"strategy": "structure", "revision": SPLITTER_REVISION, "tokens": settings.KB_CHUNK_TOKENS},
+        "splitter": splitter_config(),
         "embedder": default_embedder_config(),
         "lexical": TOKENIZER_REVISION,
     }
+
+
+def splitter_config() -> dict[str, Any]:
+    """The splitter's part of it. A setting that the strategy does not read is not in it: to change it changes nothing."""
+    strategy = settings.KB_SPLITTER_STRATEGY
+    config = {
+        "strategy": strategy,
+        "revision": SPLITTER_REVISION,
+        "tokens": settings.KB_CHUNK_TOKENS,
+        "unit": BUDGET_UNIT,
+    }
+    if strategy == "parent-child":
+        config["childTokens"] = settings.KB_SPLITTER_CHILD_TOKENS
+    elif strategy == "fixed":
+        config |= {"characters": settings.KB_SPLITTER_CHARACTERS, "overlap": settings.KB_SPLITTER_OVERLAP}
+    return config
 
 
 def described_pipeline(*, using: str = "default") -> Pipeline | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 WINDOW = 8_000  # characters: more than any chunk has, and soon counted
+MUCH = 8  # characters for each token of room: text that is longer than that seldom fits
 
 
 def no_checkpoint() -> None:
@@ -34,3 +35,13 @@ class Meter:
     def cost(self, text: str) -> int:
         """At least 1 for any text: what costs nothing would be packed without end."""
         return sum(max(self.count(text[i : i + WINDOW]) - self.base, 1) for i in range(0, len(text), WINDOW))
+
+    def cost_within(self, text: str, room: int) -> int | None:
+        """The cost, or None if it is more than `room`: a long text is counted no further than it takes to know that."""
+        step = min(WINDOW, max(room * MUCH, 256))
+        cost = 0
+        for begin in range(0, len(text), step):
+            cost += max(self.count(text[begin : begin + step]) - self.base, 1)
+            if cost > room:
+                return None
+        return cost

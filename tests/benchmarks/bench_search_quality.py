@@ -119,15 +119,20 @@ def index(world: Any, passage: dict[str, Any], pipeline: Any, embedder: Any) -> 
     from indexing.cache import literal
     from indexing.parsers import parse
     from indexing.sink import Manifest
-    from indexing.splitters import split
+    from indexing.splitters import split_as_configured
 
     document = world.upload(passage["text"], title=passage["title"], name="a.txt")
     world.publish(document)
     lease = queue.claim(worker="bench", pool="online", lease_seconds=600)
     assert lease is not None
     parsed = parse(passage["text"].encode(), "text/plain", "a.txt")
-    budget = min(pipeline.config["splitter"]["tokens"], embedder.max_tokens)
-    chunks = split(parsed, title=passage["title"], count_tokens=embedder.count_tokens, budget=budget)
+    chunks = split_as_configured(
+        pipeline.config["splitter"],
+        parsed,
+        title=passage["title"],
+        count_tokens=embedder.count_tokens,
+        most_tokens=embedder.max_tokens,
+    )
     manifest = Manifest.of(chunks, lease=lease, pipeline_digest=pipeline.digest)
     embedded = embedder.embed_passages([chunk.embedded_text for chunk in chunks])
     vectors = {item.embedded_digest: literal(vector) for item, vector in zip(manifest.chunks, embedded, strict=True)}

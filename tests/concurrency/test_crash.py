@@ -15,7 +15,7 @@ from indexing.lease import Lease
 from indexing.models import Chunk, IndexTask, Pipeline
 from indexing.parsers import parse
 from indexing.providers import embedder_for
-from indexing.splitters import split
+from indexing.splitters import split_as_configured
 from tests.concurrency.halting_worker import POINTS
 from tests.concurrency.leases import SECTIONS, expire, found_texts, long_text, pointer, run_worker, stored_ids, task_of
 from tests.environment import ROOT
@@ -59,11 +59,13 @@ def expected_ids(task: IndexTask, text: str) -> list[object]:
     """What the chunks of a version must be, made here without the queue and the database."""
     version = DocumentVersion.objects.get(document=task.document_id, number=task.version_number)
     pipeline = Pipeline.objects.get(pk=task.pipeline_id)
-    chunks = split(
+    embedder = embedder_for(pipeline.config)
+    chunks = split_as_configured(
+        pipeline.config["splitter"],
         parse(text.encode(), version.media_type, version.file_name),
         title=version.title,
-        count_tokens=embedder_for(pipeline.config).count_tokens,
-        budget=pipeline.config["splitter"]["tokens"],
+        count_tokens=embedder.count_tokens,
+        most_tokens=embedder.max_tokens,
     )
     lease = Lease(
         task_id=task.pk, worker="", attempts=0, tenant_id=task.tenant_id, document_id=task.document_id,

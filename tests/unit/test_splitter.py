@@ -254,7 +254,7 @@ def test_a_tokenizer_to_which_the_whole_costs_more_than_its_parts() -> None:
 
 
 def test_an_unknown_strategy() -> None:
-    assert list(STRATEGIES) == ["structure"]
+    assert list(STRATEGIES) == ["structure", "fixed", "sentence", "parent-child"]
     with pytest.raises(KeyError):
         split(document(Piece(P, "x")), title="", count_tokens=words, budget=40, strategy="none")
 

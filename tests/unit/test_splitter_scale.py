@@ -13,8 +13,9 @@ from indexing.blocks import BlockKind, ParsedDocument
 from indexing.embedders.estimate import upper_estimate
 from indexing.errors import DocumentTooLarge
 from indexing.parsers.assemble import Piece, assemble
-from indexing.splitters import atoms, cuts, split, structure
+from indexing.splitters import cuts, outline, packing, split
 from indexing.splitters.measure import WINDOW, Meter
+from indexing.splitters.units import Atom, Cutter
 from tests.unit.blocks_asserts import squeezed
 
 UNITS = {
@@ -125,7 +126,7 @@ def test_a_checkpoint_is_passed_between_any_two_counts(unit: str) -> None:
 
 
 def test_a_document_of_too_many_chunks_is_refused_before_it_is_all_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structure, "MOST_CHUNKS", 10)
+    monkeypatch.setattr(packing, "MOST_CHUNKS", 10)
     document = one_block("文" * 100_000)
     counter = Counting()
     with pytest.raises(DocumentTooLarge, match="more than 10 passages"):
@@ -135,20 +136,24 @@ def test_a_document_of_too_many_chunks_is_refused_before_it_is_all_split(monkeyp
     assert len(split(small, title="", count_tokens=counter, budget=320)) <= 10
 
 
+def first_atom(document: ParsedDocument, counter: Counting, room: int) -> Atom:
+    cutter = Cutter(document.text, Meter(counter), room)
+    return next(atom for unit in outline.units(document.blocks, document.text) for atom in cutter.atoms(unit))
+
+
 def test_atoms_are_made_when_they_are_needed() -> None:
     counter = Counting()
-    lines = one_block("x\n" * 100_000).blocks
-    made = atoms.atoms_of(lines, Meter(counter), 300)
-    next(made)
-    assert counter.calls <= 200_000 // WINDOW + 10
+    first_atom(one_block("x\n" * 100_000), counter, 300)
+    assert counter.calls <= 10
+    assert counter.characters < 10_000
 
 
 def test_of_a_long_list_only_what_may_fit_is_counted_with_its_lead_in() -> None:
     counter = Counting()
     items = [Piece(BlockKind.LIST_ITEM, f"item {n}") for n in range(1_000)]
-    blocks = assemble(TEXT, [Piece(BlockKind.PARAGRAPH, "You need:"), *items]).blocks
-    next(atoms.atoms_of(blocks, Meter(counter), 100))
+    first_atom(assemble(TEXT, [Piece(BlockKind.PARAGRAPH, "You need:"), *items]), counter, 100)
     assert counter.calls < 60
+    assert counter.characters < 5_000
 
 
 def test_the_lines_of_a_chunk_in_a_huge_block_are_found_without_reading_it_again() -> None:
@@ -169,6 +174,6 @@ def test_an_attempt_passes_its_own_checkpoint_while_it_splits() -> None:
         count_tokens = staticmethod(upper_estimate)
 
     attempt = Attempt(None, checkpoint=stop)  # type: ignore[arg-type]
-    attempt._facts = {"title": "T", "pipeline_config": {"splitter": {"tokens": 320}}}
+    attempt._facts = {"title": "T", "pipeline_config": {"splitter": {"strategy": "structure", "tokens": 320}}}
     with pytest.raises(Stopped):
         attempt._split(one_block("text"), Embedder())  # type: ignore[arg-type]

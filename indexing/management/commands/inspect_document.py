@@ -15,7 +15,8 @@ from indexing.embedders.local import LocalEmbedder
 from indexing.errors import IndexingError, NoText, UnsupportedDocument
 from indexing.inspection import Inspection
 from indexing.parsers.sandbox import parse_in_child
-from indexing.splitters import split
+from indexing.pipelines import splitter_config
+from indexing.splitters import split_as_configured
 
 FAILED, USAGE, PARTIAL = 1, 2, 3
 UNREADABLE = "FILE_UNREADABLE"  # never stored: what was uploaded can be read
@@ -79,10 +80,12 @@ def _inspect(path: Path) -> Inspection:
         return Inspection(path.name, error=(UnsupportedDocument.code, str(error)))
     except IndexingError as error:
         return Inspection(path.name, error=(error.code, str(error)))
-    chunks = split(
+    embedder = LocalEmbedder()
+    chunks = split_as_configured(
+        splitter_config(),
         document,
         title=document.title or path.stem,
-        count_tokens=LocalEmbedder().count_tokens,
-        budget=settings.KB_CHUNK_TOKENS,
+        count_tokens=embedder.count_tokens,
+        most_tokens=embedder.max_tokens,
     )
     return Inspection(path.name, document, tuple(chunks))
