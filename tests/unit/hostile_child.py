@@ -15,7 +15,7 @@ from pathlib import Path
 from indexing.blocks import ParsedDocument
 from indexing.errors import DocumentEncrypted
 from indexing.parsers import child
-from indexing.parsers.scans import Scans
+from indexing.parsers.scans import ScannedPage, Scans
 
 
 def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> ParsedDocument:
@@ -30,6 +30,10 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> Pars
                 pass
         case "sleep":
             time.sleep(3600)
+        case "scans":
+            pages, seconds = map(float, argument.split())
+            for number in range(1, int(pages) + 1):
+                scans.read(number, lambda number=number: _read_slowly(number, seconds))
         case "exit":
             os._exit(int(argument))
         case "abort":
@@ -63,6 +67,14 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> Pars
             limits = [resource.getrlimit(getattr(resource, name))[0] for name in names]
             return ParsedDocument(media_type, " ".join(map(str, limits)), (), title=file_name)
     return ParsedDocument(media_type, "parsed", ())
+
+
+def _read_slowly(number: int, seconds: float) -> ScannedPage:
+    """That many of the processor's."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return ScannedPage(number)
 
 
 def _attempted(deed: Callable[[str], object], argument: str) -> str:

@@ -16,6 +16,7 @@ from indexing.blocks import ParsedDocument
 from indexing.errors import DocumentEncrypted, IndexingError, NoText, ParseCrashed, ParseTimeout, UnsupportedDocument
 from indexing.parsers import limits, parse, sandbox
 from indexing.parsers.sandbox import parse_in_child
+from indexing.parsers.scans import ScannedPage
 
 MEMORY = 512 * 1024 * 1024
 LONG, SHORT = 60.0, 1.0  # seconds: far more than is needed, and certain to be over
@@ -139,6 +140,34 @@ def test_processor_time_over_is_time_over(monkeypatch: pytest.MonkeyPatch) -> No
     )  # one second of processor time, much of the clock's
     with pytest.raises(ParseTimeout):
         run(b"loop")
+
+
+@pytest.mark.usefixtures("hostile")
+def test_every_scanned_page_gives_the_time_anew() -> None:
+    """That of the clock and that of the processor: all pages together take longer than one may."""
+    told: list[int] = []
+    options = {"timeout": 4.0, "memory_bytes": MEMORY}
+    parse_in_child(b"scans 4 1.5", TEXT, "x", keep_scan=lambda page: told.append(page.number), **options)  # type: ignore[arg-type]
+    assert told == [1, 2, 3, 4]
+
+
+@pytest.mark.usefixtures("hostile")
+def test_a_page_that_is_never_read_is_time_over() -> None:
+    told: list[int] = []
+    with pytest.raises(ParseTimeout):
+        parse_in_child(
+            b"scans 2 9999", TEXT, "x", timeout=SHORT, memory_bytes=MEMORY, known_scans=[ScannedPage(1)],
+            keep_scan=lambda page: told.append(page.number),
+        )  # fmt: skip
+    assert told == []
+
+
+@pytest.mark.usefixtures("hostile")
+def test_a_child_that_tells_more_pages_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCANNED_PAGES", 2)
+    assert parse_in_child(b"scans 2 0", TEXT, "x", timeout=LONG, memory_bytes=MEMORY).text == "parsed"
+    with pytest.raises(ParseCrashed):
+        parse_in_child(b"scans 3 0", TEXT, "x", timeout=LONG, memory_bytes=MEMORY)
 
 
 @pytest.mark.usefixtures("unlocked")
