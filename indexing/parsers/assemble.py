@@ -44,6 +44,7 @@ class Piece:
     parts: Sequence[Locator] = ()
     language: str | None = None
     confidence: float | None = None
+    depth: int | None = None
 
 
 def assemble(
@@ -57,7 +58,7 @@ def assemble(
     left_out: Iterable[LeftOut] = (),
 ) -> ParsedDocument:
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
-    paragraph is one. More of anything than `limits` allow is `DocumentTooLarge`.
+    paragraph is one; on a slide it holds up to the slide's end. More of anything than `limits` allow is `DocumentTooLarge`.
 
     A piece without a place of its own gets the lines of the extracted text.
     """
@@ -65,10 +66,13 @@ def assemble(
     texts: list[str] = []
     above: list[tuple[int, str]] = []  # open headings, outermost first
     start, line, cells = 0, 1, 0
+    slide: int | None = None
     for piece in pieces:
         rows, header_rows, text = _text_of(piece)
         if not text.strip():
             continue
+        if piece.slide != slide:
+            slide, above = piece.slide, []
         cells += sum(map(len, rows))
         limits.CELLS.check(cells)
         limits.BLOCKS.check(len(blocks) + 1)
@@ -92,6 +96,7 @@ def assemble(
                 parts=_parts(piece, text, start),
                 language=piece.language,
                 confidence=piece.confidence,
+                depth=piece.depth,
             )
         )
         texts.append(text)

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from zipfile import BadZipFile
 
-import docx
 from docx.opc.exceptions import OpcError
+from docx.opc.part import PartFactory
 from docx.oxml.exceptions import InvalidXmlError
 from docx.oxml.ns import qn
+from docx.package import Package
+from docx.parts.document import DocumentPart
 from lxml.etree import XMLSyntaxError
 
 from documents.media_types import DOCX
@@ -33,6 +35,10 @@ from indexing.parsers.package import check_package
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
 
 
+# The library opens documents alone; one with macros is the same but for its type. The macros are never run.
+PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xml"] = DocumentPart
+
+
 def parse(content: bytes) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge`, `UnsupportedDocument` or `NoText`.
 
@@ -40,7 +46,7 @@ def parse(content: bytes) -> ParsedDocument:
     """
     check_package(content, main_part="word/document.xml", old_stream="WordDocument")
     try:
-        document = docx.Document(io.BytesIO(content))
+        document = Package.open(io.BytesIO(content)).main_document_part.document
         body = document.element.body
         reader = _Reader(Styles(document), Numbering(document), Notes(document))
         title = document.core_properties.title
@@ -111,8 +117,9 @@ class _Reader:
             return Piece(BlockKind.CAPTION, numbered)
         if is_formula(element):
             return Piece(BlockKind.FORMULA, numbered)
-        listed = style.is_list or self._numbering.is_list_item(element, style)
-        return Piece(BlockKind.LIST_ITEM if listed else BlockKind.PARAGRAPH, numbered)
+        depth = self._numbering.depth(element, style)
+        listed = style.is_list or depth is not None
+        return Piece(BlockKind.LIST_ITEM if listed else BlockKind.PARAGRAPH, numbered, depth=depth)
 
     def _content_control(self, element: Any) -> Iterator[Piece]:
         gallery = element.find(f".//{qn('w:docPartGallery')}")

@@ -48,8 +48,10 @@ class Numbering:
         if part is not None:
             self._read(part.element)
 
-    def is_list_item(self, paragraph: Any, style: Style) -> bool:
-        return self._place(paragraph, style) is not None
+    def depth(self, paragraph: Any, style: Style) -> int | None:
+        """How deep a list item is nested, 0 for the outermost; None for what is in no list."""
+        place = self._place(paragraph, style)
+        return place[1] if place else None
 
     def label(self, paragraph: Any, style: Style) -> str:
         """The number of this paragraph, counted on; empty for bullets and for what has none."""

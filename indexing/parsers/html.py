@@ -180,7 +180,8 @@ class _Walker:
         if self._level is not None:
             self._pieces.append(Piece(BlockKind.HEADING, text, level=self._level))
         elif self._marker is not None:
-            self._pieces.append(Piece(BlockKind.LIST_ITEM, self._marker + text))
+            depth = max(len(self._counters) - 1, 0)
+            self._pieces.append(Piece(BlockKind.LIST_ITEM, self._marker + text, depth=depth))
             self._marker = None
         else:
             self._pieces.append(Piece(BlockKind.PARAGRAPH, text))

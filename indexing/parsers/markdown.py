@@ -95,7 +95,7 @@ def _prose(opening: Token, inline: Token, markers: list[str]) -> Piece:
         return Piece(BlockKind.HEADING, text, level=int(opening.tag[1]), lines=lines)
     if markers and markers[-1]:
         number, markers[-1] = markers[-1].removeprefix("-"), ""
-        return Piece(BlockKind.LIST_ITEM, number + text, lines=lines)
+        return Piece(BlockKind.LIST_ITEM, number + text, lines=lines, depth=len(markers) - 1)
     return Piece(BlockKind.PARAGRAPH, text, lines=lines)
 
 
