@@ -18,6 +18,9 @@ class Periodic:
 
 SCHEDULES = (
     Periodic("sweep", 5, "deleted documents and abandoned uploads leave the disk"),
+    Periodic(
+        "audit_index", 24 * 60, "what is published and not searchable is noticed, and told as an error in the log"
+    ),
     Periodic("refresh_term_statistics", 5, "the search knows common words from telling ones"),
 )
 

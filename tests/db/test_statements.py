@@ -26,10 +26,10 @@ WHOLE = [
 
 # PostgreSQL types of the parameters, by name: a parameter means the same in every statement.
 TYPES = {
-    "bigint": "past_tenant past_fair past_id tenant task actor user count content",
+    "bigint": "after past_tenant past_fair past_id tenant task actor user count content",
     "int": "past_priority version pipeline generation attempts max_failures priority done total depth limit cap dimensions "
     "charge start end size outages throttles openings requests texts",
-    "uuid": "document",
+    "uuid": "document after_document",
     "uuid[]": "keep",
     "int[]": "paused",
     "bigint[]": "timed_out",

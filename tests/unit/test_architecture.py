@@ -18,7 +18,7 @@ PRODUCT = ("documents", "indexing", "kbsite")
 # Top may import lower. A new module must be given its place here.
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
-    ("engine", "worker search provider_watch attempt embedding heartbeat tasks pools timeline passages"),
+    ("engine", "audit worker search provider_watch attempt embedding heartbeat tasks pools timeline passages"),
     ("stores", "sink queue cache canary provider_gate pauses port"),
     ("foundation", "models cache_models provider_models statements providers pipelines messages groups retrying"),
     (
