@@ -70,7 +70,7 @@ def ensure_default_pipeline(*, using: str) -> Pipeline:
 
 def ensure_vector_index(*, pipeline_id: int, dimensions: int, using: str) -> None:
     """One partial HNSW index per pipeline, built without blocking writers; one that a crash left invalid is rebuilt."""
-    name = f"chunk_vector_hnsw_{int(pipeline_id)}_{int(dimensions)}"
+    name = vector_index_name(pipeline_id=pipeline_id, dimensions=dimensions)
     expression, operators = vector_expression(dimensions)
     with connections[using].cursor() as cursor:
         cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name])
@@ -83,6 +83,10 @@ def ensure_vector_index(*, pipeline_id: int, dimensions: int, using: str) -> Non
             f"CREATE INDEX CONCURRENTLY {name} ON chunk_vector USING hnsw (({expression}) {operators}) "
             f"WHERE pipeline_id = {int(pipeline_id)}"
         )
+
+
+def vector_index_name(*, pipeline_id: int, dimensions: int) -> str:
+    return f"chunk_vector_hnsw_{int(pipeline_id)}_{int(dimensions)}"
 
 
 def vector_expression(dimensions: int) -> tuple[str, str]:
