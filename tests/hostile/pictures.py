@@ -97,7 +97,7 @@ add_all(
         ("declared.tif", LARGE, BOMB, tiff(grey(50_000, 50_000, 10), data=bytes(10))),
         ("lying.tif", f"{CORRUPT}|{NONE}", "its pixels are said to be behind its end", LYING_TIFF),
         ("loop.tif", f"{NONE}|{CORRUPT}", "its last page leads to its first", LOOP),
-        ("thousand-pages.tif", NONE, "two thousand pages of nothing", tiff(*[grey(10, 10, 100)] * 2_000, data=bytes(100))),
+        ("two-thousand-pages.tif", NONE, "two thousand pages of nothing", tiff(*[grey(10, 10, 100)] * 2_000, data=bytes(100))),
         ("endless-pages.tif", LARGE, "more pages than a document may have", tiff(*[grey(2, 2, 4)] * 10_001, data=bytes(4))),
         ("no-directory.tif", CORRUPT, "leads nowhere", b"II*\0\xff\xff\xff\xff"),
         ("declared.bmp", LARGE, BOMB, bmp(60_000, 60_000)),
