@@ -14,6 +14,7 @@ HTML = "text/html"
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
 CSV = "text/csv"
+JSON = "application/json"
 PNG = "image/png"
 JPEG = "image/jpeg"
 TIFF = "image/tiff"
@@ -25,7 +26,10 @@ IMAGES = (PNG, JPEG, TIFF, WEBP, BMP, GIF)
 BY_EXTENSION = {
     ".pdf": PDF,
     ".docx": DOCX,
+    ".docm": DOCX,  # its macros are never run
     ".pptx": PPTX,
+    ".pptm": PPTX,  # nor its
+    ".ppsx": PPTX,
     ".xlsx": XLSX,
     ".xlsm": XLSX,  # its macros are never run
     ".xls": XLS,
@@ -37,6 +41,9 @@ BY_EXTENSION = {
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".txt": TEXT,
+    ".json": JSON,
+    ".jsonl": JSON,
+    ".ndjson": JSON,
     ".png": PNG,
     ".jpg": JPEG,
     ".jpeg": JPEG,
@@ -48,7 +55,7 @@ BY_EXTENSION = {
 }
 """Types that a parser exists for."""
 
-_TEXTS = {HTML, MARKDOWN, TEXT, CSV}
+_TEXTS = {HTML, MARKDOWN, TEXT, CSV, JSON}
 _PACKAGES = {  # what only an archive of this type contains
     DOCX: b"word/document.xml",
     XLSX: b"xl/workbook.",
@@ -72,10 +79,10 @@ def gettext_noop(sentence: str) -> str:
 
 
 _WHAT_TO_DO = {
-    ".doc .dot .docm .dotx .dotm .rtf .odt .ott .wps .wpd .pages .hwp .hwpx": gettext_noop(
+    ".doc .dot .dotx .dotm .rtf .odt .ott .wps .wpd .pages .hwp .hwpx": gettext_noop(
         "Files of type %(extension)s are not accepted. Open it in Word or LibreOffice, save it as DOCX and upload that."
     ),
-    ".ppt .pps .ppsx .pptm .potx .odp .otp .key .dps": gettext_noop(
+    ".ppt .pps .ppsm .pot .potx .potm .odp .otp .key .dps": gettext_noop(
         "Files of type %(extension)s are not accepted. Open it in PowerPoint or LibreOffice, save it as PPTX and upload that."
     ),
     ".xlsb .xlt .xltx .numbers .et .ots .dbf": gettext_noop(

@@ -40,7 +40,7 @@ class Labels:
     def next(self, paragraph: Any) -> str | None:
         """The label before a list item, empty for a bullet; None for what is no list item."""
         level = min(max(paragraph.level, 0), _LEVELS - 1)
-        if not paragraph.text.strip():
+        if not paragraph.text.strip() and paragraph._p.find(".//{*}oMath") is None:
             return None
         bullet = self._bullet(paragraph, level)
         for deeper in range(level + 1, _LEVELS):

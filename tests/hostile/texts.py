@@ -91,7 +91,7 @@ add_all(
         ("program.exe", REFUSED, "not accepted", b"MZ\x90\0"),
         ("no-extension", REFUSED, "not accepted", "text"),
         ("text.pdf.exe", REFUSED, "two extensions", b"%PDF-1.7"),
-        ("macros.docm", REFUSED, "not accepted", b"PK\x03\x04"),
+        ("macros.docm", "DOCUMENT_CORRUPT", "four bytes", b"PK\x03\x04"),
         ("text.pdf", REFUSED, "a text under another name", "Only text."),
         ("\u202efdp.txt", HARMLESS, "a name that is shown backwards", "The text of a file with a strange name."),
         (

@@ -13,7 +13,7 @@ from indexing.errors import UnsupportedDocument
     [
         ("a.doc", "save it as DOCX"),
         ("合同.WPS", "save it as DOCX"),
-        ("a.docm", "save it as DOCX"),
+        ("a.dotx", "save it as DOCX"),
         ("a.ppt", "save it as PPTX"),
         ("a.key", "save it as PPTX"),
         ("a.xlsb", "save it as XLSX"),

@@ -309,6 +309,21 @@ def test_lines_of_code_are_one_block() -> None:
     assert outline(parse(saved(document))) == [("code", "def f():\n    return 1"), ("faq", "问：几点？\n答：九点。")]
 
 
+def test_a_document_with_macros() -> None:
+    content = repacked(
+        small(),
+        lambda name, part: (
+            part.replace(
+                b"openxmlformats-officedocument.wordprocessingml.document.main", b"ms-word.document.macroEnabled.main"
+            )
+            if name == "[Content_Types].xml"
+            else part
+        ),
+    )
+    assert detect(content, "a.docm") == DOCX
+    assert outline(parse(content)) == [("paragraph", "Text")]
+
+
 def test_nothing_to_read() -> None:
     with pytest.raises(NoText):
         parse(saved(docx.Document()))
