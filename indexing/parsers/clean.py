@@ -35,6 +35,8 @@ _IS_CJK_PUNCTUATION = re.compile(f"[{CJK_PUNCTUATION}]")
 
 def clean(text: str) -> str:
     """`text` with the module's rules applied; line ends of every kind become line feeds. Idempotent."""
+    if text.isascii() and text.isprintable():  # most cells of most tables
+        return text
     if _SURROGATES.search(text):
         # A pair written as two halves is one character; a half without its partner is none.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")

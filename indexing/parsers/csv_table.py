@@ -14,7 +14,7 @@ from indexing.parsers import limits
 from indexing.parsers.assemble import assemble
 from indexing.parsers.encoding import decode_text
 from indexing.parsers.number_formats import is_number
-from indexing.parsers.sheet_grid import Cell, Sheet
+from indexing.parsers.sheet_grid import Cell, Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
 
 _SEPARATORS = ",;\t|"
@@ -29,7 +29,7 @@ def parse(content: bytes) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentTooLarge` or `NoText`."""
     text = decode_text(content)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    sheet, cells = Sheet(None), 0
+    sheet, room = Sheet(None), Room()
     csv.field_size_limit(limits.CHARACTERS.value)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=_separator(lines))
     row, first_line = 0, 1
@@ -38,14 +38,14 @@ def parse(content: bytes) -> ParsedDocument:
             row += 1
             for column, value in enumerate(values, 1):
                 if value := value.strip():
+                    room.take(value)
                     sheet.cells[row, column] = Cell(value, is_number(value) or _DATE.fullmatch(value) is not None)
-            cells += len(values)
-            limits.CELLS.check(cells)
+            limits.CELLS.check(room.cells + len(values))
             sheet.lines[row] = (first_line, min(reader.line_num, len(lines)))
             first_line = reader.line_num + 1
     except csv.Error as error:
         raise DocumentCorrupt() from error
-    return assemble(CSV, pieces_of(sheet))
+    return assemble(CSV, pieces_of(sheet, room))
 
 
 def _separator(lines: list[str]) -> str:

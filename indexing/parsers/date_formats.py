@@ -30,6 +30,24 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 Moment = datetime | date | time | timedelta
 
+_LAST_DAY = 2_958_465  # 9999-12-31
+_LEAP_DAY = 60  # 29 February 1900, which Excel believes in: days before it are one later than they count
+
+
+def moment_of(serial: float, *, since_1904: bool) -> datetime | None:
+    """The moment that a number stands for: days since the end of 1899, or since 1904 where the file says so. None where it
+    stands for none. To the second.
+
+    Source: ECMA-376 part 1, 18.17.4.1.
+    """
+    if not 0 <= serial <= _LAST_DAY:
+        return None
+    first = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 31 if serial < _LEAP_DAY else 30)
+    try:
+        return first + timedelta(seconds=round(serial * 86_400))
+    except OverflowError:
+        return None
+
 
 def show_moment(value: Moment, number_format: str) -> str:
     """`value` in its format; in full where the format says nothing about time."""

@@ -6,11 +6,14 @@ Source: ECMA-376 part 1, 18.8.30 and 18.8.31. The width of a column, which Excel
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 
-from indexing.parsers.date_formats import Moment, show_moment
+from indexing.parsers.date_formats import Moment, moment_of, show_moment
 from indexing.parsers.format_tokens import CONDITION, LONGEST, Token, sections_of
+
+_MOST_DAYS = 999_999_999  # of a duration
 
 Value = str | bool | int | float | Moment | None
 
@@ -29,6 +32,15 @@ def show(value: Value, number_format: str = "General") -> str:
         return _number(value, number_format[:LONGEST])
     except (ValueError, ArithmeticError, IndexError):
         return plain(value)
+
+
+def show_serial(value: float, number_format: str, *, since_1904: bool = False) -> str:
+    """What a reader sees of a number in a file that keeps dates as numbers, too: the format tells which is meant."""
+    kinds = {kind for kind, _ in _section(value, number_format[:LONGEST])[0]}
+    if "elapsed" in kinds and abs(value) < _MOST_DAYS:
+        return show(timedelta(days=value), number_format)
+    moment = moment_of(value, since_1904=since_1904) if "letters" in kinds else None
+    return show(value if moment is None else moment, number_format)
 
 
 def plain(value: float) -> str:

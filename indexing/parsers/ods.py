@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
@@ -19,15 +20,16 @@ from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.number_formats import is_number
 from indexing.parsers.package import check_package
-from indexing.parsers.sheet_grid import Cell, Sheet
+from indexing.parsers.sheet_grid import Cell, Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
-_MOST_REPEATED = 1_000  # of a filled row or cell; the files repeat empty ones a million times
-_HIDDEN = ("collapse", "filter")
+_FONT = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_SPACES = tuple(f"{_TEXT}{name}" for name in ("s", "tab", "line-break"))
+_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # of a sheet
 
 
 def parse(content: bytes) -> ParsedDocument:
@@ -45,16 +47,19 @@ def parse(content: bytes) -> ParsedDocument:
         for style in root.iter(f"{_STYLE}style")
         if any(part.get(f"{_TABLE}display") == "false" for part in style)
     }
-    left_out, pieces, cells = list[LeftOut](), list[Piece](), 0
+    bold = {
+        style.get(f"{_STYLE}name")
+        for style in root.iter(f"{_STYLE}style")
+        if any(part.get(f"{_FONT}font-weight") == "bold" for part in style)
+    }
+    left_out, pieces, room = list[LeftOut](), list[Piece](), Room()
     for table in root.iterfind(f".//{_OFFICE}spreadsheet/{_TABLE}table"):
-        sheet, hidden = _sheet(table)
-        cells += len(sheet.cells)
-        limits.CELLS.check(cells)
+        sheet, hidden = _sheet(table, room, bold)
         if table.get(f"{_TABLE}style-name") in hidden_styles:
             hidden, sheet = [*sheet.cells.values(), *hidden], Sheet(sheet.name)
         if hidden:
             left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in hidden)))
-        pieces += pieces_of(sheet)
+        pieces += pieces_of(sheet, room)
     return assemble(ODS, pieces, left_out=left_out)
 
 
@@ -68,52 +73,73 @@ def _refuse_encrypted(content: bytes) -> None:
         return  # the checks that follow say what is wrong
 
 
-def _sheet(table: Any) -> tuple[Sheet, list[Cell]]:
-    """The cells that are shown, and those of hidden rows and columns."""
-    sheet, hidden, merged, number = Sheet(table.get(f"{_TABLE}name")), list[Cell](), list[Cells](), 1
-    hidden_columns = _hidden_columns(table)
+def _sheet(table: Any, room: Room, bold: set[str]) -> tuple[Sheet, list[Cell]]:
+    """The cells that are shown, and those of hidden rows and columns; not what is folded away in an outline."""
+    sheet, hidden, merged, rows, number = Sheet(table.get(f"{_TABLE}name")), list[Cell](), list[Cells](), list[int](), 1
+    columns = _hidden_columns(table)
     for row in table.iter(f"{_TABLE}table-row"):
         repeated = _count(row, "number-rows-repeated")
-        found = _row(row)
-        for _ in range(min(repeated, _MOST_REPEATED) if found else 0):
+        found = list(_row(row, room, bold))
+        is_hidden = _is_hidden(row)
+        if row.getparent().tag == f"{_TABLE}table-header-rows":
+            sheet.headers = [*sheet.headers, (1, number, _MOST_COLUMNS, number)]
+        if is_hidden:
+            rows += range(number, min(number + repeated, _MOST_ROWS))
+        for repetition in range(repeated if found else 0):
             for column, cell, across, down in found:
-                if row.get(f"{_TABLE}visibility") == "collapse" or column in hidden_columns:
+                if repetition:
+                    room.take(cell.text)
+                if is_hidden or column in columns:
                     hidden.append(cell)
                     continue
-                sheet.cells[number, column] = cell
+                sheet.cells[number + repetition, column] = cell
                 if across > 1 or down > 1:
                     merged.append((column, number, column + across - 1, number + down - 1))
-            limits.CELLS.check(len(sheet.cells))
-            number += 1
-        number += repeated - (min(repeated, _MOST_REPEATED) if found else 0)
-    sheet.merged = merged
+        number += repeated
+    sheet.merged, sheet.hidden_columns, sheet.hidden_rows = merged, sorted(columns), rows
     return sheet, hidden
 
 
-def _row(row: Any) -> list[tuple[int, Cell, int, int]]:
+def _row(row: Any, room: Room, bold: set[str]) -> Iterator[tuple[int, Cell, int, int]]:
     """Column, cell, and over how many columns and rows it is merged."""
-    found, column = [], 1
+    column = 1
     for element in row:
         if element.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
             continue
         repeated = _count(element, "number-columns-repeated")
-        text = "\n".join("".join(paragraph.itertext()) for paragraph in element.iterfind(f"{_TEXT}p")).strip()
+        text = "\n".join(map(_text, element.iterfind(f"{_TEXT}p"))).strip()
         if text and element.tag == f"{_TABLE}table-cell":
             is_value = element.get(f"{_OFFICE}value-type", "string") != "string" or is_number(text)
+            cell = Cell(text, is_value, bold=element.get(f"{_TABLE}style-name") in bold)
             spans = _count(element, "number-columns-spanned"), _count(element, "number-rows-spanned")
-            found += [
-                (column + offset, Cell(text, is_value), *spans) for offset in range(min(repeated, _MOST_REPEATED))
-            ]
+            for offset in range(repeated):
+                room.take(text)
+                yield column + offset, cell, *spans
         column += repeated
-    return found
+
+
+def _text(paragraph: Any) -> str:
+    """With its spaces and line breaks, which are elements."""
+    parts = [paragraph.text or ""]
+    for element in paragraph.iterdescendants():
+        if element.tag in _SPACES:
+            parts.append(" ")
+        parts += [element.text or "", element.tail or ""]
+    return "".join(parts)
+
+
+def _is_hidden(element: Any) -> bool:
+    """What a filter hides is still content, and what is folded away can be unfolded."""
+    is_group = element.getparent().tag in (f"{_TABLE}table-row-group", f"{_TABLE}table-column-group")
+    return element.get(f"{_TABLE}visibility") == "collapse" and not is_group
 
 
 def _hidden_columns(table: Any) -> set[int]:
     hidden, column = set[int](), 1
     for element in table.iter(f"{_TABLE}table-column"):
         repeated = _count(element, "number-columns-repeated")
-        if element.get(f"{_TABLE}visibility") in _HIDDEN:
-            hidden.update(range(column, column + min(repeated, 16_384)))
+        if _is_hidden(element):
+            hidden.update(range(column, min(column + repeated, _MOST_COLUMNS)))
         column += repeated
     return hidden
 

@@ -1,58 +1,103 @@
-"""XLS, the older Excel's format: every visible sheet. Its numbers have lost how they were shown; dates are ISO 8601."""
+"""XLS, the older Excel's format (BIFF 2 to 8): every visible sheet, values as they are shown, of formulas their results."""
 
 from __future__ import annotations
 
 import io
+import struct
+from collections.abc import Iterator
 from typing import Any
 
-from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
+import xlrd
+from xlrd.compdoc import CompDocError
 
 from documents.media_types import XLS
 from indexing.blocks import LeftOut, LeftOutReason, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
+from indexing.locators import Cells
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
-from indexing.parsers.number_formats import is_number, show
-from indexing.parsers.sheet_grid import Cell, Sheet
+from indexing.parsers.builtin_formats import BUILTIN, GENERAL
+from indexing.parsers.number_formats import is_number, show, show_serial
+from indexing.parsers.sheet_grid import Cell, Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
 
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # a protected XLSX under an old name
+# What the library raises for bytes that are not as they should be.
+_DAMAGED = (
+    *(xlrd.XLRDError, CompDocError, struct.error, AssertionError, ArithmeticError, AttributeError, LookupError),
+    *(NotImplementedError, TypeError, ValueError),
+)
 
 
 def parse(content: bytes) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`."""
     if _ENCRYPTED in content:
         raise DocumentEncrypted()
-    left_out, pieces, cells = list[LeftOut](), list[Piece](), 0
+    left_out, pieces, room = list[LeftOut](), list[Piece](), Room()
     try:
-        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for number, metadata in enumerate(book.sheets_metadata):
-            if metadata.typ is not SheetTypeEnum.WorkSheet:
-                continue
-            sheet = _sheet(book.get_sheet_by_index(number))
-            cells += len(sheet.cells)
-            limits.CELLS.check(cells)
-            if metadata.visible is SheetVisibleEnum.Visible:
-                pieces += pieces_of(sheet)
-            elif sheet.cells:
-                left_out.append(
-                    LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in sheet.cells.values()))
-                )
-    except PasswordError as error:
-        raise DocumentEncrypted() from error
-    except CalamineError as error:
+        book = xlrd.open_workbook(
+            file_contents=content, formatting_info=True, ragged_rows=True, on_demand=True, logfile=io.StringIO()
+        )
+        for number in range(book.nsheets):
+            found = book.sheet_by_index(number)
+            sheet, hidden = _sheet(book, found, room)
+            book.unload_sheet(number)
+            if found.visibility:
+                hidden, sheet = [*sheet.cells.values(), *hidden], Sheet(found.name)
+            if hidden:
+                left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in hidden)))
+            pieces += pieces_of(sheet, room)
+    except _DAMAGED as error:
+        if "encrypted" in str(error):
+            raise DocumentEncrypted() from error
         raise DocumentCorrupt() from error
     return assemble(XLS, pieces, left_out=left_out)
 
 
-def _sheet(found: Any) -> Sheet:
-    sheet = Sheet(found.name)
-    for row, values in enumerate(found.to_python(skip_empty_area=False), 1):
-        for column, value in enumerate(values, 1):
-            text = show(value)
-            if text.strip():
-                sheet.cells[row, column] = Cell(text, not isinstance(value, str) or is_number(value))
-    sheet.merged = [
-        (left + 1, top + 1, right + 1, bottom + 1) for (top, left), (bottom, right) in found.merged_cell_ranges or ()
-    ]
-    return sheet
+def _sheet(book: Any, found: Any, room: Room) -> tuple[Sheet, list[Cell]]:
+    """The cells that are shown, and those that are hidden; not what is folded away in an outline."""
+    sheet, hidden = Sheet(found.name), list[Cell]()
+    rows = {row for row, info in found.rowinfo_map.items() if info.hidden and not info.outline_level}
+    columns = {column for column, info in found.colinfo_map.items() if info.hidden and not info.outline_level}
+    for row in range(found.nrows):
+        for column, cell in _cells(book, found, row):
+            room.take(cell.text)
+            if row in rows or column in columns:
+                hidden.append(cell)
+            else:
+                sheet.cells[row + 1, column + 1] = cell
+    sheet.hidden_rows, sheet.hidden_columns = ([number + 1 for number in sorted(found)] for found in (rows, columns))
+    sheet.merged = [(left + 1, top + 1, right, bottom) for top, bottom, left, right in found.merged_cells]
+    sheet.headers = list(_frozen(found))
+    return sheet, hidden
+
+
+def _cells(book: Any, found: Any, row: int) -> Iterator[tuple[int, Cell]]:
+    values, kinds = found.row_values(row), found.row_types(row)
+    for column, (kind, value) in enumerate(zip(kinds, values, strict=True)):
+        if kind in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK):
+            continue
+        style = book.xf_list[found.cell_xf_index(row, column)]
+        if kind in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE):
+            exact = int(value) if value.is_integer() and abs(value) < 1e15 else value
+            text = show_serial(exact, _format(book, style), since_1904=book.datemode == 1)
+        elif kind == xlrd.XL_CELL_BOOLEAN:
+            text = show(bool(value))
+        elif kind == xlrd.XL_CELL_ERROR:
+            text = xlrd.error_text_from_code[value]
+        else:
+            text = value
+        if text and not text.isspace():
+            is_value = kind != xlrd.XL_CELL_TEXT or is_number(text)
+            yield column, Cell(text, is_value, bold=bool(book.font_list[style.font_index].bold))
+
+
+def _format(book: Any, style: Any) -> str:
+    found = book.format_map.get(style.format_key)
+    written = found.format_str if found is not None else ""
+    return str(BUILTIN.get(style.format_key, GENERAL) if written in ("", GENERAL) else written)
+
+
+def _frozen(found: Any) -> Iterator[Cells]:
+    if found.panes_are_frozen and found.horz_split_pos:
+        yield 1, 1, 256, found.horz_split_pos

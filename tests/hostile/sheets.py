@@ -10,10 +10,16 @@ from functools import cache
 import xlwt
 from openpyxl import Workbook
 
+from indexing.locators import column_name
 from tests.hostile.catalogue import HARMLESS, add
 from tests.hostile.packages import CORRUPT, ENCRYPTED, LARGE, NONE, OLE, archive
 
 SHEET = "xl/worksheets/sheet1.xml"
+RELATIONS = "xl/_rels/workbook.xml.rels"
+CHECKERS = (
+    [name.encode() for name in map(column_name, range(1, 51, 2))],
+    [name.encode() for name in map(column_name, range(2, 51, 2))],
+)
 _ODS = "application/vnd.oasis.opendocument.spreadsheet"
 
 
@@ -28,9 +34,14 @@ def parts() -> dict[str, bytes]:
         return {name: package.read(name) for name in package.namelist()}
 
 
-def sheet(old: bytes, new: bytes, part: str = SHEET) -> bytes:
-    assert old in parts()[part], part
-    return archive({**parts(), part: parts()[part].replace(old, new, 1)})
+def sheet(old: bytes, new: bytes, *, text: bytes = b"") -> bytes:
+    """With something else in its sheet, and with `text` as the first of the texts that sheets share."""
+    assert old in parts()[SHEET]
+    relation = b'<Relationship Id="s" Type="x/sharedStrings" Target="strings.xml"/></Relationships>'
+    relations = parts()[RELATIONS].replace(b"</Relationships>", relation)
+    strings = b"<sst><si><t>" + text + b"</t></si></sst>"
+    changed = {SHEET: parts()[SHEET].replace(old, new, 1), RELATIONS: relations, "xl/strings.xml": strings}
+    return archive({**parts(), **changed})
 
 
 @cache
@@ -84,7 +95,7 @@ add(
 add(
     "merged.xlsx",
     lambda _: sheet(b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>'),
-    f"{HARMLESS} | {LARGE}",
+    HARMLESS,
     "a cell over the whole sheet",
 )
 add(
@@ -133,6 +144,30 @@ add(
 )
 add("cut.xlsx", lambda _: archive(parts())[:2000], CORRUPT, "cut off")
 add("ole.xlsx", lambda _: OLE + "EncryptedPackage".encode("utf-16-le") + bytes(999), ENCRYPTED, "protected")
+add(
+    "long.xlsx",
+    lambda _: sheet(
+        b"</sheetData>",
+        b'<row r="9">' + b'<c t="s"><v>0</v></c>' * 10_000 + b"</row></sheetData>",
+        text=b"x" * 10_000,
+    ),
+    LARGE,
+    "one long text in every cell",
+)
+add(
+    "checkers.xlsx",
+    lambda _: sheet(
+        b"</sheetData>",
+        b"".join(
+            b'<row r="%d">' % row + b"".join(b'<c r="%s%d"><v>1</v></c>' % (n, row) for n in names) + b"</row>"
+            for row in range(9, 8_000, 2)
+            for names in (CHECKERS[row // 2 % 2],)
+        )
+        + b"</sheetData>",
+    ),
+    HARMLESS,
+    "a hundred thousand cells of which none touches another",
+)
 add("good.xls", lambda _: xls(), HARMLESS, "an ordinary one")
 add("cut.xls", lambda _: xls()[:700], CORRUPT, "cut off")
 add("empty.xls", lambda _: OLE + bytes(5_000), f"{CORRUPT} | PARSE_CRASHED", "a container of nothing")
@@ -144,11 +179,11 @@ for number in range(12):
         "bytes by chance",
     )
 add("good.ods", lambda _: ods(ROW.format(1, CELL.format(1))), HARMLESS, "an ordinary one")
-add("rows.ods", lambda _: ods(ROW.format(2**31, CELL.format(1))), HARMLESS, "two billion rows")
+add("rows.ods", lambda _: ods(ROW.format(99_999_999, CELL.format(1))), LARGE, "a hundred million rows")
 add(
     "square.ods",
     lambda _: ods(ROW.format(10**6, CELL.format(10**6))),
-    f"{LARGE} | {HARMLESS}",
+    LARGE,
     "a million times a million cells",
 )
 add("many.ods", lambda _: ods(ROW.format(1000, CELL.format(1000)) * 9), LARGE, "millions of cells")

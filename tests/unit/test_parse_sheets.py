@@ -198,9 +198,9 @@ def test_what_is_hidden_is_left_out() -> None:
         book["内部"].sheet_state = "hidden"
 
     document = parsed(hide)
-    assert "Secret" not in document.text
+    assert document.blocks[1].rows == (("Name", "Age"), ("Ann", "3")), "what is beside hidden cells is one table"
     assert document.left_out == (
-        LeftOut(LeftOutReason.HIDDEN, "Secret | pin | Bob | key | 4"),
+        LeftOut(LeftOutReason.HIDDEN, "Secret | pin | key | Bob | 4"),
         LeftOut(LeftOutReason.HIDDEN, "草稿"),
     )
 
@@ -259,11 +259,14 @@ def test_files_that_are_not_read() -> None:
         xlsx.parse(made(lambda book: None))
 
 
-def test_too_many_cells_are_refused_before_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_cells_and_characters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CELLS", limits.Limit(3, limits.CELLS.sentence))
-    monkeypatch.setattr(xlsx, "load_workbook", lambda *_, **__: pytest.fail("it was opened"))
-    with pytest.raises(DocumentTooLarge):
+    with pytest.raises(DocumentTooLarge, match="3 cells"):
         xlsx.parse(made(prices))
+    monkeypatch.undo()
+    monkeypatch.setattr(limits, "CHARACTERS", limits.Limit(30, limits.CHARACTERS.sentence))
+    with pytest.raises(DocumentTooLarge, match="30 characters"):
+        xlsx.parse(made(lambda book: book.active.append(["ten letters"] * 3)))
 
 
 def test_xls() -> None:

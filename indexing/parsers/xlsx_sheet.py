@@ -1,0 +1,167 @@
+"""One sheet of an XLSX: its cells as they are shown, in one pass over its XML.
+
+Elements: ECMA-376 part 1, 18.3. Cells that are styled and empty cost nothing: files have millions of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lxml import etree
+
+from indexing.locators import Cells, cells_from_name
+from indexing.parsers.number_formats import is_number, show, show_serial
+from indexing.parsers.sheet_grid import Cell, Room, Sheet
+from indexing.parsers.xlsx_book import Book, SheetPart, Style, elements, relations_of, text_of, unescaped
+
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet
+_PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
+_PLAIN = Style()
+DAMAGED = (etree.XMLSyntaxError, LookupError, ValueError, TypeError, OverflowError)
+"""What reading XML of another shape than it should have raises."""
+
+
+@dataclass(slots=True)
+class SheetReading:
+    """`hidden`: cells of hidden rows and columns. `is_calculated`: whether every formula's result is in the file. `is_whole`:
+    whether all was read; a cell that makes no sense is left out, and what stands behind damaged XML."""
+
+    sheet: Sheet
+    hidden: list[Cell] = field(default_factory=list)
+    is_calculated: bool = True
+    is_whole: bool = True
+
+
+def read_sheet(package: zipfile.ZipFile, book: Book, part: SheetPart, room: Room) -> SheetReading:
+    """Raises `DocumentTooLarge`."""
+    reading = SheetReading(Sheet(part.name))
+    try:
+        _read(package, book, part.path or "", room, reading)
+    except DAMAGED:
+        reading.is_whole = False
+    return reading
+
+
+def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: SheetReading) -> None:
+    sheet, merged, headers, columns = reading.sheet, list[Cells](), list[Cells](), set[int]()
+    hidden_rows = dict[tuple[int, int], Cell]()
+    rows, is_filtered, number = set[int](), False, 0
+    for element in elements(package, path, "row", "col", "mergeCell", "pane", "autoFilter"):
+        name = etree.QName(element).localname
+        if name == "row":
+            number = int(element.get("r", number + 1))
+            if not 0 < number <= MOST_ROWS:
+                raise ValueError("no such row")
+            is_hidden = _is_hidden(element)
+            kept = hidden_rows if is_hidden else sheet.cells
+            rows.update([number] if is_hidden else [])
+            for column, cell in _cells(element, book, reading):
+                room.take(cell.text)
+                if column in columns:
+                    reading.hidden.append(cell)
+                else:
+                    kept[number, column] = cell
+        elif name == "col" and _is_hidden(element):
+            columns.update(range(int(element.get("min")), min(int(element.get("max")), MOST_COLUMNS) + 1))
+        elif name == "mergeCell":
+            merged.append(_range(element.get("ref")))
+        elif name == "pane" and element.get("state") in ("frozen", "frozenSplit"):
+            frozen = int(float(element.get("ySplit", "0")))
+            headers += [(1, 1, MOST_COLUMNS, frozen)] if frozen else []
+        elif name == "autoFilter" and element.get("ref"):
+            left, top, right, _ = _range(element.get("ref"))
+            headers.append((left, top, right, top))
+            is_filtered = True
+    tables = list(_headers_of_tables(package, path))
+    if is_filtered or tables:  # what a filter hides is still content
+        sheet.cells.update(hidden_rows)
+    else:
+        reading.hidden += hidden_rows.values()
+        sheet.hidden_rows = sorted(rows)
+    sheet.hidden_columns, sheet.merged, sheet.headers = sorted(columns), merged, headers + tables
+
+
+def _is_hidden(element: Any) -> bool:
+    """Not what is folded away in an outline: there its readers find it."""
+    return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
+
+
+def _cells(row: Any, book: Book, reading: SheetReading) -> Iterator[tuple[int, Cell]]:
+    column = 0
+    for element in row:
+        place = element.get("r")
+        try:
+            column = _column(place) if place else column + 1
+            found = _cell(element, book, reading)
+        except DAMAGED:
+            reading.is_whole = False
+            continue
+        if found is not None:
+            yield column, found
+
+
+def _cell(element: Any, book: Book, reading: SheetReading) -> Cell | None:
+    kind, value, formula = element.get("t", "n"), None, False
+    for child in element:
+        name = etree.QName(child).localname
+        if name == "v":
+            value = child.text
+        elif name == "is":
+            value = text_of(child)
+        formula |= name == "f"
+    if not value:
+        # A formula whose result was never stored: written by a program that does not calculate.
+        reading.is_calculated &= not formula or kind == "str"
+        return None
+    number = element.get("s")
+    style = book.styles[int(number)] if number and int(number) < len(book.styles) else _PLAIN
+    text, is_value = _shown(kind, value, style, book)
+    return Cell(text, is_value, style.bold) if text and not text.isspace() else None
+
+
+def _shown(kind: str, value: str, style: Style, book: Book) -> tuple[str, bool]:
+    """A cell's text, and whether it is a value."""
+    if kind == "n":
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError("no number")
+        exact = int(number) if number.is_integer() and abs(number) < 1e15 else number
+        return show_serial(exact, style.number_format, since_1904=book.since_1904), True
+    if kind == "b":
+        return show(value.strip() in ("1", "true")), True
+    if kind == "d":
+        return show(datetime.fromisoformat(value).replace(tzinfo=None), style.number_format), True
+    text = book.texts[int(value)] if kind == "s" else value if kind == "inlineStr" else unescaped(value)
+    return text, kind == "e" or is_number(text)
+
+
+def _column(place: str) -> int:
+    match = _PLACE.fullmatch(place)
+    number = 0
+    for letter in match[1] if match else place:
+        number = number * 26 + ord(letter) - ord("A") + 1
+    if match is None or number > MOST_COLUMNS:
+        raise ValueError("no such column")
+    return number
+
+
+def _range(name: str) -> Cells:
+    name = name.replace("$", "")
+    left, top, right, bottom = cells_from_name(name if ":" in name else f"{name}:{name}")
+    return min(left, right), min(top, bottom), min(max(left, right), MOST_COLUMNS), min(max(top, bottom), MOST_ROWS)
+
+
+def _headers_of_tables(package: zipfile.ZipFile, path: str) -> Iterator[Cells]:
+    for kind, table_path in relations_of(package, path).values():
+        if kind == "table" and table_path in package.NameToInfo:
+            for table in elements(package, table_path, "table"):
+                rows = int(table.get("headerRowCount", "1"))
+                left, top, right, _ = _range(table.get("ref", ""))
+                if rows:
+                    yield left, top, right, top + rows - 1
