@@ -17,7 +17,7 @@ from documents.querysets import EDITING_ROLES, User, tenants_where
 from documents.readers import Reader, readers_of
 
 ACCEPT = ",".join(BY_EXTENSION)
-FILE_HELP = _("PDF, DOCX, HTML, Markdown or plain text.")
+FILE_HELP = _("PDF, DOCX, PPTX, XLSX, XLS, ODS, CSV, HTML, Markdown, text, JSON, source code or a picture.")
 
 
 def file_field() -> forms.FileField:
