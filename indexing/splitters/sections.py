@@ -41,7 +41,8 @@ def sections(blocks: Sequence[Block], *, title: str, meter: Meter, budget: int) 
                 yield section
             context, left_out = _context(title, block.heading_path, meter, budget)
             section = Section(block.heading_path, context)
-            section.blocks.extend(heading for heading in above if len(heading.heading_path) < left_out)
+            if above and len(above[0].heading_path) < left_out:
+                section.blocks.extend(above)
             above = []
         section.blocks.append(block)
     if section is not None:

@@ -62,11 +62,11 @@ class Cutter:
         cost = self._meter.cost_within(self._text[start : unit.end], self._room - prefix_cost)
         if cost is not None:
             yield Atom(start, unit.end, cost, prefix, prefix_cost)
-        elif unit.parts is not None:
-            yield from self._parts(unit, unit.parts(), leads, begin, outer)
-        elif begin is not None:
+        elif begin is not None and (unit.parts is None or self._fits(unit, leads)):
             yield from self.atoms(Unit(begin, unit.start), outer)
             yield from self.atoms(unit, leads)
+        elif unit.parts is not None:
+            yield from self._parts(unit, unit.parts(), leads, begin, outer)
         else:
             for s, e in cuts.pieces(self._text[start : unit.end], self._meter, self._room - prefix_cost):
                 cost = self._meter.cost(self._text[start + s : start + e])
@@ -90,6 +90,11 @@ class Cutter:
             return [Atom(atom.start, atom.end, atom.cost)]
         raise ValueError("The budget is too small for a single character.")
 
+    def _fits(self, unit: Unit, leads: tuple[Interval, ...]) -> bool:
+        """Whether a unit is whole without the text that goes before it."""
+        _, prefix_cost = self._prefix(leads)
+        return self._meter.cost_within(self._text[unit.start : unit.end], self._room - prefix_cost) is not None
+
     def _parts(
         self,
         unit: Unit,
@@ -110,7 +115,7 @@ class Cutter:
     def _new_prefix(self, leads: tuple[Interval, ...]) -> tuple[str, int]:
         """In at most half of the room; outer leads give way. ("", 0) where there is none."""
         while leads:
-            prefix = "\n".join(self._text[start:end].strip() for start, end in leads)
+            prefix = "\n".join(self._text[start:end].rstrip().lstrip("\n") for start, end in leads)
             cost = self._meter.cost_within(f"{prefix}\n", self._room // 2)
             if cost is not None:
                 return prefix, cost
