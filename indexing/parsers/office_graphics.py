@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
-from openpyxl.styles.numbers import is_date_format
-from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel
 
 from indexing.blocks import BlockKind
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece
-from indexing.parsers.number_formats import show
+from indexing.parsers.number_formats import show_serial
 
 Points = dict[int, str]  # what stands at each place of a row of values, as it is shown
 
@@ -34,8 +32,9 @@ def read_xml(content: bytes) -> Any:
 
 
 def description(properties: Any) -> str:
-    """What an author wrote of a picture for those who do not see it: `properties` is its `docPr` or `cNvPr`."""
-    words = _BY_A_MACHINE.sub("", properties.get("descr") or "").strip()
+    """What an author wrote of a picture for those who do not see it: `properties` is its `docPr`, its `cNvPr` or its older
+    `shape`."""
+    words = _BY_A_MACHINE.sub("", properties.get("descr") or properties.get("alt") or "").strip()
     return "" if _NO_DESCRIPTION.fullmatch(words) else words
 
 
@@ -46,8 +45,8 @@ def chart(root: Any) -> Iterator[Piece]:
     if title is not None and (text := _text(title)):
         yield Piece(BlockKind.CAPTION, text)
     mac = root.find("{*}date1904")
-    epoch = CALENDAR_MAC_1904 if mac is not None and mac.get("val", "1") in ("1", "true") else CALENDAR_WINDOWS_1900
-    series = [_series(one, epoch) for one in root.iter("{*}ser")] or list(_extended(root, epoch))
+    since_1904 = mac is not None and mac.get("val", "1") in ("1", "true")
+    series = [_series(one, since_1904) for one in root.iter("{*}ser")] or list(_extended(root, since_1904))
     while series:  # series over the same categories are one table
         categories = series[0][1]
         yield from _table(categories, [(name, values) for name, own, values in series if own == categories])
@@ -64,17 +63,17 @@ def _table(categories: Points, columns: list[tuple[str, Points]]) -> Iterator[Pi
         yield Piece(BlockKind.TABLE, rows=(*header, *rows), header_rows=len(header))
 
 
-def _series(element: Any, epoch: Any) -> tuple[str, Points, Points]:
+def _series(element: Any, since_1904: bool) -> tuple[str, Points, Points]:
     """(name, categories, values)"""
     name = element.find("{*}tx")
     return (
         _text(name) if name is not None else "",
-        _points(_first(element, "cat", "xVal"), epoch),
-        _points(_first(element, "val", "yVal"), epoch),
+        _points(_first(element, "cat", "xVal"), since_1904),
+        _points(_first(element, "val", "yVal"), since_1904),
     )
 
 
-def _extended(root: Any, epoch: Any) -> Iterator[tuple[str, Points, Points]]:
+def _extended(root: Any, since_1904: bool) -> Iterator[tuple[str, Points, Points]]:
     names = {
         one.find("{*}dataId").get("val"): one for one in root.iter("{*}series") if one.find("{*}dataId") is not None
     }
@@ -82,8 +81,8 @@ def _extended(root: Any, epoch: Any) -> Iterator[tuple[str, Points, Points]]:
         name = names[data.get("id")].find("{*}tx") if data.get("id") in names else None
         yield (
             _text(name) if name is not None else "",
-            _points(data.find("{*}strDim"), epoch),
-            _points(data.find("{*}numDim"), epoch),
+            _points(data.find("{*}strDim"), since_1904),
+            _points(data.find("{*}numDim"), since_1904),
         )
 
 
@@ -91,11 +90,11 @@ def _first(element: Any, *names: str) -> Any:
     return next((found for name in names if (found := element.find(f"{{*}}{name}")) is not None), None)
 
 
-def _points(element: Any, epoch: Any) -> Points:
+def _points(element: Any, since_1904: bool) -> Points:
     """Of labels in levels (a quarter in a year) all together, the outermost in front."""
     if element is None:
         return {}
-    levels = [_level(level, epoch) for level in element.iter("{*}lvl")] or [_level(element, epoch)]
+    levels = [_level(level, since_1904) for level in element.iter("{*}lvl")] or [_level(element, since_1904)]
     points = levels[0]
     for outer in levels[1:]:
         above, named = "", {}
@@ -106,7 +105,7 @@ def _points(element: Any, epoch: Any) -> Points:
     return points
 
 
-def _level(element: Any, epoch: Any) -> Points:
+def _level(element: Any, since_1904: bool) -> Points:
     code = element.find(".//{*}formatCode")
     number_format = (code.text if code is not None else element.get("formatCode")) or "General"
     is_number = (
@@ -116,17 +115,16 @@ def _level(element: Any, epoch: Any) -> Points:
     for point in element.iter("{*}pt"):
         at, value = point.get("idx", ""), point.findtext("{*}v") or point.text or ""
         if at.isdecimal() and len(at) < 8:
-            points[int(at)] = _shown(value, number_format, epoch) if is_number else value
+            points[int(at)] = _shown(value, number_format, since_1904) if is_number else value
     return points
 
 
-def _shown(value: str, number_format: str, epoch: Any) -> str:
+def _shown(value: str, number_format: str, since_1904: bool) -> str:
     try:
         number = float(value)
-        moment = from_excel(number, epoch) if is_date_format(number_format) else number
-    except (ValueError, OverflowError):
+    except ValueError:
         return value
-    return show(moment, number_format)
+    return show_serial(number, number_format, since_1904=since_1904)
 
 
 def _text(element: Any) -> str:
