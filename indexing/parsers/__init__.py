@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from documents.media_types import CSV, DOCX, HTML, IMAGES, MARKDOWN, ODS, PDF, PPTX, TEXT, XLS, XLSX
+from documents.media_types import CSV, DOCX, HTML, IMAGES, JSON, MARKDOWN, ODS, PDF, PPTX, TEXT, XLS, XLSX
 from indexing.blocks import ParsedDocument
 from indexing.errors import UnsupportedDocument
 
@@ -30,6 +30,7 @@ _MODULES = {
     HTML: "indexing.parsers.html",
     MARKDOWN: "indexing.parsers.markdown",
     TEXT: "indexing.parsers.text",
+    JSON: "indexing.parsers.json_file",
     **dict.fromkeys(IMAGES, "indexing.parsers.image"),
 }
 _SCANNED = (PDF, *IMAGES)  # their parsers take the document's scans, too

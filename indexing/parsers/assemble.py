@@ -24,6 +24,7 @@ Rows = tuple[tuple[str, ...], ...]
 class Piece:
     """What a format's parser found, before spans are known. Fields as in `indexing.blocks.Block` and `Locator`.
 
+    `path` holds the headings above it where these are other ones than the pieces before it say: the names of functions.
     The spans of `parts` are positions in `text`; of a table, numbers of its rows: (3, 4) is the fourth one.
     """
 
@@ -45,6 +46,7 @@ class Piece:
     language: str | None = None
     confidence: float | None = None
     depth: int | None = None
+    path: tuple[str, ...] | None = None
 
 
 def assemble(
@@ -89,7 +91,7 @@ def assemble(
                 kind,
                 text,
                 _locator(piece, (start, end), (line, last_line)),
-                heading_path=tuple(heading for _, heading in above),
+                heading_path=_path(piece, above),
                 level=level,
                 rows=rows,
                 header_rows=header_rows,
@@ -115,6 +117,13 @@ def assemble(
         gaps=tuple(gaps),
         left_out=tuple(left_out),
     )
+
+
+def _path(piece: Piece, above: list[tuple[int, str]]) -> tuple[str, ...]:
+    if piece.path is None:
+        return tuple(heading for _, heading in above)
+    names = (one_line(name) for name in piece.path)
+    return tuple(name for name in names if 0 < len(name) <= LONGEST_HEADING)
 
 
 def _locator(piece: Piece, span: tuple[int, int], extracted_lines: tuple[int, int]) -> Locator:

@@ -73,6 +73,10 @@ HTML_ELEMENTS = Limit(2_000_000, gettext_noop("It is over the limit of %(limit)s
 HTML_ATTRIBUTES = Limit(5_000, gettext_noop("One element is over the limit of %(limit)s attributes."))
 # markdown-it looks from each for its partner; a paragraph of links has hundreds.
 MARKDOWN_BRACKETS = Limit(10_000, gettext_noop("One paragraph is over the limit of %(limit)s brackets."))
+# Arrays and objects in each other; real ones stay below 20.
+JSON_DEPTH = Limit(200, DOCX_DEPTH.sentence)
+# Each takes 200 bytes until it is written down.
+JSON_VALUES = Limit(2_000_000, gettext_noop("It is over the limit of %(limit)s values."))
 # Of a picture, as it says itself before it is decoded: A3 at 600 dpi has 70 million, a large phone's photo 50.
 PIXELS = Limit(80_000_000, gettext_noop("One picture is over the limit of %(limit)s million pixels."), unit=1_000_000)
 
@@ -80,10 +84,11 @@ MEMORY = gettext_noop("It needs more than the allowed %(limit)s MiB of memory.")
 SECONDS = gettext_noop("The limit is %(limit)s seconds.")
 DECLARATIONS = gettext_noop("It contains XML declarations that no word processor writes.")
 DUPLICATES = gettext_noop("It contains two parts of the same name.")
+NOT_JSON = gettext_noop("Line %(limit)s is not JSON.")
 
 SENTENCES = (
     *(limit.sentence for limit in vars().copy().values() if isinstance(limit, Limit)),
-    *(MEMORY, SECONDS, DECLARATIONS, DUPLICATES),
+    *(MEMORY, SECONDS, DECLARATIONS, DUPLICATES, NOT_JSON),
 )
 
 

@@ -49,6 +49,6 @@ def add_all(files: Iterable[tuple[str, str, str, bytes | str]]) -> None:
 
 def every_file() -> dict[str, HostileFile]:
     """By name, all of them."""
-    from tests.hostile import packages, pages, pdfs, pictures, sheets, slides, texts  # noqa: F401 (they register theirs)
+    from tests.hostile import data, packages, pages, pdfs, pictures, sheets, slides, texts  # noqa: F401 (they register theirs)
 
     return FILES
