@@ -20,10 +20,11 @@ from indexing.parsers.faq import pair_questions
 from indexing.parsers.outline import is_list_item
 from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings, words_of
-from indexing.parsers.pdf_lines import read_glyphs, to_lines
+from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
 from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
+from indexing.parsers.pdf_rules import read_rules
 from indexing.parsers.pdf_scans import read_scan
-from indexing.parsers.pdf_tables import TableFinder, has_rules, header_rows
+from indexing.parsers.pdf_tables import find_tables
 from indexing.parsers.pdf_types import Page, Table
 from indexing.parsers.scan_pieces import pieces_of
 from indexing.parsers.scans import ScannedPage, Scans
@@ -44,7 +45,7 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
         raise DocumentCorrupt()
     try:
         with pdfium.PdfDocument(content) as document:
-            pages = _read_pages(document, TableFinder(content))
+            pages = _read_pages(document)
             scanned = [scans.read(number, partial(_scan, document, number)) for number in _without_text(pages)]
             outline = _outline(document)
             metadata_title = document.get_metadata_value("Title").strip()
@@ -63,27 +64,29 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     return assemble(PDF, pieces, title=title, pages=len(pages), gaps=gaps)
 
 
-def _read_pages(document: Any, tables: TableFinder) -> list[Page]:
+def _read_pages(document: Any) -> list[Page]:
     if not len(document):
         raise DocumentCorrupt()
     limits.PAGES.check(len(document))
     pages, characters = [], 0
     for number in range(1, len(document) + 1):
-        page = _read_page(document, number, tables)
+        page = _read_page(document, number)
         characters += sum(len(line.text) for line in page.lines)
         limits.CHARACTERS.check(characters)
         pages.append(page)
     return pages
 
 
-def _read_page(document: Any, number: int, finder: TableFinder) -> Page:
+def _read_page(document: Any, number: int) -> Page:
     page = document[number - 1]
     text_page = page.get_textpage()
     try:
-        glyphs = read_glyphs(page, text_page)
+        to_display = transform(page)
+        glyphs = read_glyphs(text_page, to_display)
         found: list[Table] = []
-        if glyphs and has_rules(page):
-            found, glyphs = finder.take(glyphs, number, lambda some: to_lines(some, text_page, number))
+        if glyphs:
+            rules = read_rules(page, to_display)
+            found, glyphs = find_tables(glyphs, number, rules, lambda some: to_lines(some, text_page, number))
         return Page(number, page.get_height(), to_lines(glyphs, text_page, number), found)
     finally:
         text_page.close()
@@ -122,7 +125,7 @@ def _pieces(found: list[Paragraph], levels: dict[int, int]) -> Iterator[Piece]:
             piece.page_end, piece.region = page_end, None
         if paragraph.table is not None:
             piece.kind, piece.rows = BlockKind.TABLE, paragraph.table.rows
-            piece.header_rows = header_rows(piece.rows)
+            piece.header_rows = paragraph.table.header_rows
         else:
             piece.text = paragraph.text
             if position in levels:

@@ -24,9 +24,8 @@ _CLOSE_PAIR = re.compile(f"(?<=[{CJK}])(?=[{CJK}])")
 Point = tuple[float, float]
 
 
-def read_glyphs(page: Any, text_page: Any) -> list[Glyph]:
+def read_glyphs(text_page: Any, to_display: Callable[[float, float], Point]) -> list[Glyph]:
     """Every character of the page that has a Unicode value, in PDFium's reading order."""
-    to_display = _transform(page)
     glyphs = []
     box = pdfium_c.FS_RECTF()
     count = pdfium_c.FPDFText_CountChars(text_page)
@@ -127,7 +126,7 @@ def _is_bold(text_page: Any, index: int) -> bool:
     return weight >= _BOLD_WEIGHT or _BOLD.search(name.value.decode("utf-8", "ignore")) is not None
 
 
-def _transform(page: Any) -> Callable[[float, float], Point]:
+def transform(page: Any) -> Callable[[float, float], Point]:
     """Page coordinates to points on the displayed page: crop box, rotation and the upward y axis undone.
 
     PDFium only maps to whole device pixels, so three far points are mapped once, on a fine grid, and all else follows.

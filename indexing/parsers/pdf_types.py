@@ -48,12 +48,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A ruled table; `index` is that of its first glyph."""
+    """`index` is that of its first glyph, `regions` are those of its rows."""
 
     rows: Rows
     index: int
     page: int
     region: Region
+    header_rows: int
+    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,11 +202,12 @@ def test_a_ruled_table_is_rows_and_not_text_again() -> None:
     assert document.blocks[0].locator.region[3] <= region[1] < region[3] <= document.blocks[2].locator.region[1]
 
 
-def test_merged_cells_have_their_text_once() -> None:
+def test_a_cell_merged_over_rows_is_in_each_and_a_label_over_each_of_its_columns() -> None:
     style = TableStyle([*GRID.getCommands(), ("SPAN", (0, 0), (1, 0)), ("SPAN", (0, 1), (0, 2))])
     rows = [["Across", "", "C"], ["Down", "1", "2"], ["", "3", "4"]]
     block = next(b for b in parsed(typeset([Table(rows, style=style)])).blocks if b.kind is BlockKind.TABLE)
-    assert block.rows == (("Across", "", "C"), ("Down", "1", "2"), ("", "3", "4"))
+    assert block.rows == (("Across", "Across", "C"), ("Down", "1", "2"), ("Down", "3", "4"))
+    assert block.header_rows == 1
 
 
 def test_a_table_over_a_page_break_has_its_header_twice() -> None:

@@ -1,0 +1,118 @@
+"""Glyphs of a PDF page in rows and words, by their places alone: for tables, whose cells are not in the text's flow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from indexing.locators import Region, around
+from indexing.parsers.clean import is_cjk
+from indexing.parsers.pdf_types import Glyph
+
+_LEAST_LETTERS = 4  # different ones, to tell a font by
+_TYPEWRITER = 2.0  # times as wide as in other fonts are its spaces
+WORD_GAP = 0.1  # of the height of a line: a wider one is a space
+CORRIDOR = 0.45  # likewise: the least width of the white between two columns
+CELL_GAP = 0.75  # likewise: a wider one may be the edge of a column
+_NUMBER = re.compile(r"[-+−–(<>~≈*†‡$€£¥￥]*\s*\d[\d.,:/%\s–−-]*[)%*†‡a-z]?|[-–—−.]+|\(?[XxzZ]\)|n/?a|N/?A|\*+|…|\.\.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    region: Region
+    glyphs: tuple[Glyph, ...]
+
+    @property
+    def middle(self) -> float:
+        """From left to right."""
+        return (self.region[0] + self.region[2]) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Words on one base line, from left to right. `spacing`: how many times wider than usual its spaces are."""
+
+    words: tuple[Word, ...]
+    spacing: float = 1.0
+
+    @property
+    def region(self) -> Region:
+        return around([word.region for word in self.words])
+
+    @property
+    def height(self) -> float:
+        return median(word.region[3] - word.region[1] for word in self.words)
+
+    def segments(self, gap: float = CELL_GAP) -> list[list[Word]]:
+        """Words that stand close to each other."""
+        room = gap * self.height * self.spacing
+        found = [[self.words[0]]]
+        for word in self.words[1:]:
+            if word.region[0] - found[-1][-1].region[2] > room:
+                found.append([])
+            found[-1].append(word)
+        return found
+
+
+def rows_of(glyphs: Sequence[Glyph]) -> list[Row]:
+    """From top to bottom. Glyphs on their side, as in the margin of a table, are left out."""
+    seen = [glyph for glyph in glyphs if glyph.text.strip() and glyph.region[3] > glyph.region[1]]
+    seen.sort(key=_middle)
+    rows: list[list[Glyph]] = []
+    for glyph in seen:
+        if rows and _on_line(rows[-1], glyph):
+            rows[-1].append(glyph)
+        else:
+            rows.append([glyph])
+    return [Row(tuple(_words(row)), _spacing(row)) for row in rows]
+
+
+def _spacing(row: Sequence[Glyph]) -> float:
+    """Spaces of a typewriter's font are as wide as its letters, which are all of one width."""
+    widths = {glyph.text: glyph.region[2] - glyph.region[0] for glyph in row if glyph.text.isascii()}
+    if sum(map(str.isalpha, widths)) < _LEAST_LETTERS:
+        return 1.0
+    return _TYPEWRITER if max(widths.values()) - min(widths.values()) < 0.1 * max(widths.values()) else 1.0
+
+
+def is_number(text: str) -> bool:
+    """Also what stands for one: a dash, “n/a”."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def text_of(words: Sequence[Word]) -> str:
+    """Words in a line, in Chinese without spaces."""
+    text = ""
+    for word in words:
+        if text and not (is_cjk(text[-1]) and is_cjk(word.text[0])):
+            text += " "
+        text += word.text
+    return text
+
+
+def _on_line(row: Sequence[Glyph], glyph: Glyph) -> bool:
+    last = row[-1]
+    height = max(min(last.region[3] - last.region[1], glyph.region[3] - glyph.region[1]), 0.1)
+    return _middle(glyph) - _middle(row[0]) < 0.5 * max(row[0].region[3] - row[0].region[1], height)
+
+
+def _middle(glyph: Glyph) -> float:
+    return (glyph.region[1] + glyph.region[3]) / 2
+
+
+def _words(row: list[Glyph]) -> list[Word]:
+    row.sort(key=lambda glyph: glyph.region[0])
+    found = [[row[0]]]
+    for glyph in row[1:]:
+        last = found[-1][-1]
+        height = glyph.region[3] - glyph.region[1]
+        if glyph.region[0] - last.region[2] > WORD_GAP * height:
+            found.append([])
+        found[-1].append(glyph)
+    return [
+        Word("".join(glyph.text for glyph in word), around([glyph.region for glyph in word]), tuple(word))
+        for word in found
+    ]
