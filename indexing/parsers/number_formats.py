@@ -13,6 +13,10 @@ from fractions import Fraction
 from indexing.parsers.date_formats import Moment, moment_of, show_moment
 from indexing.parsers.format_tokens import CONDITION, LONGEST, Token, sections_of
 
+_DATE = re.compile(
+    r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?|月)?(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?Z?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+)
 _MOST_DAYS = 999_999_999  # of a duration
 
 Value = str | bool | int | float | Moment | None
@@ -209,3 +213,8 @@ def is_number(text: str) -> bool:
         return Decimal(stripped).is_finite()
     except InvalidOperation:
         return False
+
+
+def is_value(text: str) -> bool:
+    """Whether a text reads as a number or a date: cells of text files and of sheets that were pasted have no types."""
+    return is_number(text) or _DATE.fullmatch(text) is not None

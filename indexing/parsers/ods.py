@@ -18,7 +18,7 @@ from indexing.errors import DocumentCorrupt, DocumentEncrypted
 from indexing.locators import Cells
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
-from indexing.parsers.number_formats import is_number
+from indexing.parsers.number_formats import is_value
 from indexing.parsers.package import check_package
 from indexing.parsers.sheet_grid import Cell, Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
@@ -109,8 +109,8 @@ def _row(row: Any, room: Room, bold: set[str]) -> Iterator[tuple[int, Cell, int,
         repeated = _count(element, "number-columns-repeated")
         text = "\n".join(map(_text, element.iterfind(f"{_TEXT}p"))).strip()
         if text and element.tag == f"{_TABLE}table-cell":
-            is_value = element.get(f"{_OFFICE}value-type", "string") != "string" or is_number(text)
-            cell = Cell(text, is_value, bold=element.get(f"{_TABLE}style-name") in bold)
+            is_typed = element.get(f"{_OFFICE}value-type", "string") != "string"
+            cell = Cell(text, is_typed or is_value(text), bold=element.get(f"{_TABLE}style-name") in bold)
             spans = _count(element, "number-columns-spanned"), _count(element, "number-rows-spanned")
             for offset in range(repeated):
                 room.take(text)

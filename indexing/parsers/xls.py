@@ -17,7 +17,7 @@ from indexing.locators import Cells
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.builtin_formats import BUILTIN, GENERAL
-from indexing.parsers.number_formats import is_number, show, show_serial
+from indexing.parsers.number_formats import is_value, show, show_serial
 from indexing.parsers.sheet_grid import Cell, Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
 
@@ -88,8 +88,8 @@ def _cells(book: Any, found: Any, row: int) -> Iterator[tuple[int, Cell]]:
         else:
             text = value
         if text and not text.isspace():
-            is_value = kind != xlrd.XL_CELL_TEXT or is_number(text)
-            yield column, Cell(text, is_value, bold=bool(book.font_list[style.font_index].bold))
+            is_typed = kind != xlrd.XL_CELL_TEXT
+            yield column, Cell(text, is_typed or is_value(text), bold=bool(book.font_list[style.font_index].bold))
 
 
 def _format(book: Any, style: Any) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
+from collections.abc import Iterator
 
 from documents.media_types import XLSX
-from indexing.blocks import Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
+from indexing.blocks import BlockKind, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
 from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.package import check_package
 from indexing.parsers.sheet_grid import Room, Sheet
 from indexing.parsers.sheet_tables import pieces_of
-from indexing.parsers.xlsx_book import WORKBOOK, read_book
+from indexing.parsers.xlsx_asides import asides
+from indexing.parsers.xlsx_book import WORKBOOK, SheetPart, read_book
 from indexing.parsers.xlsx_sheet import DAMAGED, read_sheet
 
 
@@ -41,6 +44,19 @@ def parse(content: bytes) -> ParsedDocument:
             if hidden:
                 left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in hidden)))
             pieces += pieces_of(sheet, room)
+            if not part.is_hidden:
+                pieces += _asides(package, part, room, has_heading=bool(sheet.cells))
     if not book.sheets or (not pieces and any(gap.reason is GapReason.UNREADABLE for gap in gaps)):
         raise DocumentCorrupt()
     return assemble(XLSX, pieces, title=book.title, gaps=gaps, left_out=left_out)
+
+
+def _asides(package: zipfile.ZipFile, part: SheetPart, room: Room, *, has_heading: bool) -> Iterator[Piece]:
+    """Text boxes and comments, as paragraphs below the sheet's tables. Raises `DocumentTooLarge`."""
+    with contextlib.suppress(*DAMAGED):  # a drawing that cannot be read is a picture
+        for cells, text in asides(package, part.path or ""):
+            room.take(text)
+            if not has_heading:
+                yield Piece(BlockKind.HEADING, part.name, level=1, sheet=part.name)
+                has_heading = True
+            yield Piece(BlockKind.PARAGRAPH, text, sheet=part.name, cells=cells)

@@ -16,10 +16,12 @@ from typing import Any
 
 from lxml import etree
 
+from indexing.locators import Cells, cells_from_name
 from indexing.parsers import limits
 from indexing.parsers.builtin_formats import BUILTIN, GENERAL
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet
 WORKBOOK = "xl/workbook.xml"
 
 
@@ -152,3 +154,10 @@ def _title(package: zipfile.ZipFile) -> str | None:
         return None
     found = next(_parsed(package, "docProps/core.xml").iter("{*}title"), None)
     return found.text if found is not None else None
+
+
+def range_of(name: str) -> Cells:
+    """B4:F17, $B$4 or B4, as far as a sheet reaches. Raises `ValueError`."""
+    name = name.replace("$", "")
+    left, top, right, bottom = cells_from_name(name if ":" in name else f"{name}:{name}")
+    return min(left, right), min(top, bottom), min(max(left, right), MOST_COLUMNS), min(max(top, bottom), MOST_ROWS)

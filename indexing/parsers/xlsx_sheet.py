@@ -15,14 +15,25 @@ from typing import Any
 
 from lxml import etree
 
-from indexing.locators import Cells, cells_from_name
-from indexing.parsers.number_formats import is_number, show, show_serial
+from indexing.locators import Cells
+from indexing.parsers.number_formats import is_value, show, show_serial
 from indexing.parsers.sheet_grid import Cell, Room, Sheet
-from indexing.parsers.xlsx_book import Book, SheetPart, Style, elements, relations_of, text_of, unescaped
+from indexing.parsers.xlsx_book import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Book,
+    SheetPart,
+    Style,
+    elements,
+    range_of,
+    relations_of,
+    text_of,
+    unescaped,
+)
 
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet
 _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _PLAIN = Style()
+_PICTURE = "=DISPIMG("  # what WPS puts under a picture in a cell
 DAMAGED = (etree.XMLSyntaxError, LookupError, ValueError, TypeError, OverflowError)
 """What reading XML of another shape than it should have raises."""
 
@@ -70,12 +81,12 @@ def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: 
         elif name == "col" and _is_hidden(element):
             columns.update(range(int(element.get("min")), min(int(element.get("max")), MOST_COLUMNS) + 1))
         elif name == "mergeCell":
-            merged.append(_range(element.get("ref")))
+            merged.append(range_of(element.get("ref")))
         elif name == "pane" and element.get("state") in ("frozen", "frozenSplit"):
             frozen = int(float(element.get("ySplit", "0")))
             headers += [(1, 1, MOST_COLUMNS, frozen)] if frozen else []
         elif name == "autoFilter" and element.get("ref"):
-            left, top, right, _ = _range(element.get("ref"))
+            left, top, right, _ = range_of(element.get("ref"))
             headers.append((left, top, right, top))
             is_filtered = True
     tables = list(_headers_of_tables(package, path))
@@ -121,8 +132,10 @@ def _cell(element: Any, book: Book, reading: SheetReading) -> Cell | None:
         return None
     number = element.get("s")
     style = book.styles[int(number)] if number and int(number) < len(book.styles) else _PLAIN
-    text, is_value = _shown(kind, value, style, book)
-    return Cell(text, is_value, style.bold) if text and not text.isspace() else None
+    text, typed = _shown(kind, value, style, book)
+    if text.startswith(_PICTURE) or not text or text.isspace():
+        return None
+    return Cell(text, typed, style.bold)
 
 
 def _shown(kind: str, value: str, style: Style, book: Book) -> tuple[str, bool]:
@@ -138,7 +151,7 @@ def _shown(kind: str, value: str, style: Style, book: Book) -> tuple[str, bool]:
     if kind == "d":
         return show(datetime.fromisoformat(value).replace(tzinfo=None), style.number_format), True
     text = book.texts[int(value)] if kind == "s" else value if kind == "inlineStr" else unescaped(value)
-    return text, kind == "e" or is_number(text)
+    return text, kind == "e" or is_value(text)
 
 
 def _column(place: str) -> int:
@@ -151,17 +164,11 @@ def _column(place: str) -> int:
     return number
 
 
-def _range(name: str) -> Cells:
-    name = name.replace("$", "")
-    left, top, right, bottom = cells_from_name(name if ":" in name else f"{name}:{name}")
-    return min(left, right), min(top, bottom), min(max(left, right), MOST_COLUMNS), min(max(top, bottom), MOST_ROWS)
-
-
 def _headers_of_tables(package: zipfile.ZipFile, path: str) -> Iterator[Cells]:
     for kind, table_path in relations_of(package, path).values():
         if kind == "table" and table_path in package.NameToInfo:
             for table in elements(package, table_path, "table"):
                 rows = int(table.get("headerRowCount", "1"))
-                left, top, right, _ = _range(table.get("ref", ""))
+                left, top, right, _ = range_of(table.get("ref", ""))
                 if rows:
                     yield left, top, right, top + rows - 1
