@@ -71,14 +71,19 @@ class SearchIndex(Protocol):
     def annotate_state(self, documents: DocumentQuerySet) -> DocumentQuerySet:
         """Add `index_state`, `searchable_version`, `index_task_id`, `index_cancel_requested`, `index_error_code`,
         `index_pause` (why it waits for something outside of it, in a sentence of the current language; else empty),
-        `index_error_message`, `index_error_places`, `index_stage`, `index_progress_done`, `index_progress_total` and
-        `staleness_seconds` (how long readers have been served something older than the requested version; null if they
-        are not)."""
+        `index_error_message`, `index_error_places`, `index_gaps` (a list of the parts of the searchable version that could
+        not be read; null if nothing is searchable), `index_verification` (of its chunks' places; may be null),
+        `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds` (how long readers have been
+        served something older than the requested version; null if they are not)."""
         ...
 
     def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:
         """An error in a sentence an editor can act on, in the current language, with the places of the texts at fault if
         any were found; empty without a code."""
+        ...
+
+    def describe_text(self, *, gaps: list[dict[str, Any]] | None, verification: dict[str, Any] | None) -> list[str]:
+        """What is not in the searchable text, and whether its places are right, in sentences of the current language."""
         ...
 
     def needs_new_file(self, *, code: str | None) -> bool:

@@ -15,16 +15,17 @@ from documents.models import StoredContent
 from indexing import cache, queue, sink
 from indexing.blocks import Chunk, ParsedDocument
 from indexing.embedders.base import Embedder
-from indexing.embedding import batches, embed
-from indexing.errors import NoText, StorageUnavailable, VerificationFailed
+from indexing.embedding import MOST_NAMED, batches, embed
+from indexing.errors import NoText, StorageUnavailable, VerificationFailed, places_of
 from indexing.lease import Lease
-from indexing.parsers.sandbox import parse_in_child
+from indexing.parsers.sandbox import parse_in_child, verify_apart
 from indexing.parsers.scans import ScannedPage
 from indexing.providers import embedder_for
 from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
 from indexing.splitters import split_as_configured
 from indexing.states import Stage
+from indexing.verification import Verification, claims_of
 
 Checkpoint = Callable[[], None]
 """Called between two steps; raises to end the attempt (lease lost, worker told to stop)."""
@@ -49,14 +50,19 @@ class Attempt:
         embedder = embedder_for(self._facts["pipeline_config"])
         self._step(Stage.SPLIT)
         chunks = self._split(parsed, embedder)
-        manifest = Manifest.of(chunks, lease=self._lease, pipeline_digest=self._facts["pipeline_digest"])
+        verification = self._verify(parsed, chunks)  # before any vector is paid for
+        manifest = Manifest.of(
+            verification.corrected(chunks),
+            lease=self._lease,
+            pipeline_digest=self._facts["pipeline_digest"],
+            gaps=parsed.gaps,
+            verification=verification,
+        )
         staged = retrying(lambda: sink.already_staged(self._lease, manifest))
         missing = [item for item in manifest.chunks if item.id not in staged]
         vectors = self._embed(missing, embedder)
         self._stage(missing, vectors)
         self._step(Stage.VALIDATE, 0, len(chunks))
-        verify_places(chunks, parsed)
-        self._checkpoint()
         retrying(lambda: sink.finish(self._lease, manifest))
 
     def _step(self, stage: Stage, done: int = 0, total: int = 0) -> None:
@@ -108,6 +114,26 @@ class Attempt:
             raise NoText
         return chunks
 
+    def _verify(self, parsed: ParsedDocument, chunks: Sequence[Chunk]) -> Verification:
+        """Find every chunk again in the original. Raises `VerificationFailed` for too many that are not there."""
+        data = self._read()
+        ensure_no_transaction()
+        verification = verify_apart(
+            data,
+            self._facts["media_type"],
+            claims_of(parsed, chunks),
+            timeout=settings.KB_PARSE_TIMEOUT,
+            memory_bytes=settings.KB_PARSE_MEMORY,
+            checkpoint=self._checkpoint,
+        )
+        if verification.is_beyond(settings.KB_LOCATOR_FAILURES):
+            failed = [chunks[ordinal] for ordinal in verification.failed]
+            raise VerificationFailed(
+                f"{len(failed)} of {len(chunks)} chunks are not where they should be.",
+                places=places_of(failed[:MOST_NAMED], count=len(failed), complete=True),
+            )
+        return verification
+
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
         return embed(chunks, lease=self._lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
 
@@ -115,12 +141,3 @@ class Attempt:
         for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):
             self._step(Stage.INDEX, number * sink.STAGE_BATCH, len(chunks))
             retrying(partial(sink.stage, self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"]))
-
-
-def verify_places(chunks: Sequence[Chunk], parsed: ParsedDocument) -> None:
-    """Every chunk points into the document. Raises `VerificationFailed`."""
-    for chunk in chunks:
-        start, end = chunk.locator.span
-        page = chunk.locator.page
-        if not 0 <= start < end <= len(parsed.text) or (page is not None and not 1 <= page <= (parsed.pages or 0)):
-            raise VerificationFailed(f"Chunk {chunk.ordinal} points outside the document.")

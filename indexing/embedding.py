@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from documents.locks import ensure_no_transaction
 from indexing import cache, canary, provider_gate
@@ -21,6 +21,7 @@ from indexing.errors import (
     EmbeddingUnavailable,
     IndexingError,
     TransientError,
+    places_of,
 )
 from indexing.lease import Lease
 from indexing.retrying import retrying
@@ -158,18 +159,7 @@ class _Embedding:
         refused = [fault for fault in self._faults if isinstance(fault[1], EmbeddingInputRejected)]
         faults = refused or self._faults
         named = [self._chunks[digest] for digest, _ in faults[:MOST_NAMED]]
-        places: dict[str, Any] = {
-            "count": len(faults),
-            "complete": complete,
-            "first": [
-                {
-                    "chunk": chunk.ordinal + 1,
-                    "headingPath": list(chunk.heading_path),
-                    "locator": chunk.locator.to_json(),
-                }
-                for chunk in named
-            ],
-        }
+        places = places_of(named, count=len(faults), complete=complete)
         error = faults[0][1]
         numbers = ", ".join(str(chunk.ordinal + 1) for chunk in named)
         return type(error)(

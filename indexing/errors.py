@@ -6,8 +6,12 @@ Anything that is not an `IndexingError` is a defect: it is logged with its trace
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from indexing.blocks import Chunk
 
 
 class Disposition(StrEnum):
@@ -46,6 +50,15 @@ class IndexingError(Exception):
     def sentence(cls) -> str:
         """What the class says without details, in English; `indexing.messages` translates it."""
         return " ".join((cls.__doc__ or "").split())
+
+
+def places_of(chunks: Sequence[Chunk], *, count: int, complete: bool) -> dict[str, Any]:
+    """What an error's `places` are: those of the first few texts at fault, of `count` (or more, if not `complete`)."""
+    first = [
+        {"chunk": chunk.ordinal + 1, "headingPath": list(chunk.heading_path), "locator": chunk.locator.to_json()}
+        for chunk in chunks
+    ]
+    return {"count": count, "complete": complete, "first": first}
 
 
 class PermanentError(IndexingError):
@@ -145,7 +158,7 @@ class StorageUnavailable(TransientError):
 
 
 class VerificationFailed(TransientError):
-    """The stored chunks differ from what was made from the file."""
+    """What was made from the file did not pass its check: text is not where it should be, or was not stored whole."""
 
     code = "VERIFICATION_FAILED"
 

@@ -14,6 +14,7 @@ from indexing.errors import (
     EmbeddingTimeout,
     FileAtFault,
     IndexingError,
+    VerificationFailed,
 )
 from indexing.parsers import limits
 from indexing.splitters.sections import BETWEEN_HEADINGS
@@ -96,7 +97,9 @@ COUNTED = (Stage.EMBED, Stage.INDEX)
 """Stages whose progress counts chunks one by one; the others are over in a moment or cannot be counted."""
 
 
-NAME_PLACES = frozenset(error.code for error in (EmbeddingInputRejected, EmbeddingBadResponse, EmbeddingTimeout))
+NAME_PLACES = frozenset(
+    error.code for error in (EmbeddingInputRejected, EmbeddingBadResponse, EmbeddingTimeout, VerificationFailed)
+)
 """Codes whose last failure may have named places; under another code they are of a failure before."""
 
 

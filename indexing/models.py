@@ -260,6 +260,8 @@ class SearchPointer(models.Model):
     generation = models.PositiveIntegerField()
     chunk_count = models.PositiveIntegerField()
     manifest_digest = models.CharField(max_length=64)
+    gaps = models.JSONField(db_default=[], help_text="parts of the original that could not be read")
+    verification = models.JSONField(null=True, help_text="how many chunks were found again at their places")
     task_id = models.BigIntegerField()
     attempts = models.PositiveIntegerField()
     switched_at = models.DateTimeField(db_default=Now())

@@ -26,6 +26,7 @@ from indexing import passages
 from indexing.citations import permalink
 from indexing.lexical import index_tokens, query_tokens
 from indexing.messages import locator_words
+from indexing.remarks import missing_words
 from indexing.search import Answer, Hit, search
 
 LIMIT = 10  # hits on the page
@@ -42,6 +43,7 @@ class ShownHit:
     snippet: str
     version: str
     freshness: str
+    missing: str
     url: str
 
 
@@ -67,13 +69,14 @@ def search_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: int) -> HttpResponse:
     """Tells nothing to whoever is not served the document now, not even whether it exists."""
-    span = SPAN.fullmatch(request.GET.get("span", ""))
+    span = _span(request.GET.get("span", ""))
     try:
         passage = passages.find(
             user=request.user,
             document_id=document_id,
             version_number=version_number,
-            span=(int(span[1]), int(span[2])) if span else (0, 0),
+            span=span or (0, 0),
+            within=_span(request.GET.get("within", "")),
         )
     except NotFound as error:
         raise Http404(_("There is nothing at this address, or you may not see it.")) from error
@@ -110,6 +113,11 @@ def original_page(request: HttpRequest, document_id: uuid.UUID, version_number: 
         return render(request, "site/unavailable.html", {"error": error.message}, status=503)
 
 
+def _span(written: str) -> tuple[int, int] | None:
+    match = SPAN.fullmatch(written)
+    return (int(match[1]), int(match[2])) if match else None
+
+
 def _chosen(tenants: list[Tenant], slug: str) -> Tenant | None:
     """The tenant asked for, else the first one of the user's."""
     return next((tenant for tenant in tenants if tenant.slug == slug), tenants[0] if tenants else None)
@@ -140,6 +148,7 @@ def _shown_hit(hit: Hit, carried: str) -> ShownHit:
         snippet=marked(hit.snippet, hit.marks),
         version=f"v{hit.version_number}",
         freshness=_freshness(hit.freshness),
+        missing=missing_words(hit.gaps),
         url=f"{hit.permalink}&{carried}",
     )
 

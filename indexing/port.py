@@ -14,7 +14,7 @@ from documents.errors import Conflict
 from documents.models import Document, Publication
 from documents.ports import IndexState, IndexTicket
 from documents.querysets import DocumentQuerySet
-from indexing import messages, pauses, queue
+from indexing import messages, pauses, queue, remarks
 from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
 from indexing.pipelines import described_pipeline, pipelines_to_fill
@@ -90,6 +90,8 @@ class PostgresSearchIndex:
         served = Q(withdrawn_at=None, deleted_at=None, _pointer__gte=F("serve_from_version"))
         annotated = documents.annotate(
             _pointer=Subquery(pointer.values("version_number")[:1]),
+            _gaps=Subquery(pointer.values("gaps")[:1]),
+            _verification=Subquery(pointer.values("verification")[:1]),
             _task_state=Subquery(task.values("state")[:1]),
             _task_pipeline=Subquery(task.values("pipeline")[:1]),
             index_task_id=Subquery(task.values("id")[:1]),
@@ -105,6 +107,8 @@ class PostgresSearchIndex:
         annotated = annotated.annotate(
             index_pause=Case(When(held, then=Value(pause.sentence)), default=Value("")) if pause else Value(""),
             searchable_version=Case(When(served, then=F("_pointer")), default=None),
+            index_gaps=Case(When(served, then=F("_gaps")), default=None),
+            index_verification=Case(When(served, then=F("_verification")), default=None),
             index_state=Case(
                 When(deleted_at__isnull=False, then=Value(IndexState.DELETED)),
                 When(withdrawn_at__isnull=False, then=Value(IndexState.WITHDRAWN)),
@@ -127,6 +131,9 @@ class PostgresSearchIndex:
 
     def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:
         return messages.error_sentence(code, message, places)
+
+    def describe_text(self, *, gaps: list[dict[str, Any]] | None, verification: dict[str, Any] | None) -> list[str]:
+        return remarks.text_remarks(gaps or [], verification)
 
     def needs_new_file(self, *, code: str | None) -> bool:
         return code in messages.FAULTS_OF_THE_FILE

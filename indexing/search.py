@@ -56,6 +56,10 @@ class Hit:
     score: float
     permalink: str
     freshness: dict[str, Any]
+    evidence: dict[str, Any] | None = None  # span and permalink of the larger passage that a small chunk was found for
+    gaps: tuple[
+        dict[str, Any], ...
+    ] = ()  # parts of the document that could not be read, so that nothing is found there
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,9 @@ def _withheld(caller: dict[str, Any], tokens: list[str]) -> list[Notice]:
 def _hit(item: dict[str, Any], *, tokens: set[str]) -> Hit:
     shown, marks = snippet(item["text"], tokens=tokens)
     start, end = item["locator"]["span"]
+    parent = item["locator"].get("parent")
+    cited = {"document_id": item["document_id"], "version_number": item["version_number"]}
+    link = permalink(**cited, span=(start, end), parent=parent)
     return Hit(
         chunk_id=item["chunk_id"],
         document_id=item["document_id"],
@@ -209,12 +216,14 @@ def _hit(item: dict[str, Any], *, tokens: set[str]) -> Hit:
         snippet=shown,
         marks=marks,
         score=item["score"],
-        permalink=permalink(document_id=item["document_id"], version_number=item["version_number"], span=(start, end)),
+        permalink=link,
+        evidence={"span": parent, "permalink": permalink(**cited, span=parent)} if parent else None,
         freshness={
             "publishedVersion": item["published_version"],
             "searchableVersion": item["version_number"],
             "secondsBehind": round(item["seconds_behind"], 1),
         },
+        gaps=tuple(item["gaps"]),
     )
 
 

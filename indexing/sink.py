@@ -15,11 +15,12 @@ from documents.models import Document
 from documents.publishing import promote
 from indexing import errors, lexical, queue
 from indexing.backoff import Verdict
-from indexing.blocks import Chunk
+from indexing.blocks import Chunk, Gap
 from indexing.identity import chunk_id, manifest_digest, text_digest
 from indexing.lease import Lease
 from indexing.statements import row, rows
 from indexing.states import PipelineRole, TaskState
+from indexing.verification import Verification
 
 STAGE_BATCH = 200  # chunks written in one fenced transaction
 
@@ -35,13 +36,23 @@ class StagedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a complete set of chunks consists of."""
+    """What a complete set of chunks consists of, and what of the original is not in it."""
 
     chunks: tuple[StagedChunk, ...]
     digest: str
+    gaps: tuple[Gap, ...] = ()
+    verification: Verification | None = None
 
     @classmethod
-    def of(cls, chunks: Sequence[Chunk], *, lease: Lease, pipeline_digest: str) -> Manifest:
+    def of(
+        cls,
+        chunks: Sequence[Chunk],
+        *,
+        lease: Lease,
+        pipeline_digest: str,
+        gaps: tuple[Gap, ...] = (),
+        verification: Verification | None = None,
+    ) -> Manifest:
         staged = tuple(
             StagedChunk(
                 id=chunk_id(
@@ -55,7 +66,8 @@ class Manifest:
             )
             for chunk in chunks
         )
-        return cls(staged, manifest_digest((item.chunk.ordinal, item.id, item.chunk.text) for item in staged))
+        digest = manifest_digest((item.chunk.ordinal, item.id, item.chunk.text) for item in staged)
+        return cls(staged, digest, gaps, verification)
 
 
 def facts(lease: Lease) -> dict[str, Any]:
@@ -175,8 +187,12 @@ def finish(lease: Lease, manifest: Manifest) -> None:
             raise errors.AccessRevoked
         verify(lease, manifest)
         count = len(manifest.chunks)
-        held = {"task": lease.task_id, "attempts": lease.attempts, "count": count}
-        if row("sink", "switch", **lease.chunk_set, **held, digest=manifest.digest) is None:
+        held = {"task": lease.task_id, "attempts": lease.attempts, "count": count, "digest": manifest.digest}
+        told = {
+            "gaps": json.dumps([gap.to_json() for gap in manifest.gaps], ensure_ascii=False),
+            "verification": json.dumps(manifest.verification.to_json()) if manifest.verification else None,
+        }
+        if row("sink", "switch", **lease.chunk_set, **held, **told) is None:
             raise errors.Superseded
         if wishes["role"] == PipelineRole.SERVING and (wishes["published_version"] or 0) < lease.version_number:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from documents import audit, catalog, publishing
@@ -17,7 +18,7 @@ from documents.paging import page_of
 from documents.ports import search_index
 from documents.querysets import OPERATING_ROLES, User, tenants_where
 from indexing import queue
-from indexing.models import IndexTask, TaskEvent
+from indexing.models import IndexTask, SearchPointer, TaskEvent
 from indexing.states import TaskState
 
 SOONEST, LATEST = -100, 100  # priorities that people may give; a publish has 0
@@ -37,8 +38,10 @@ def list_tasks(
 
     Raises what `overseen_tenant` raises, and `InvalidInput` for a cursor that is none.
     """
-    found = IndexTask.objects.filter(tenant=catalog.overseen_tenant(actor=actor, slug=tenant)).select_related(
-        "pipeline"
+    found = (
+        with_gaps(IndexTask.objects.all())
+        .filter(tenant=catalog.overseen_tenant(actor=actor, slug=tenant))
+        .select_related("pipeline")
     )
     if state is not None:
         found = found.filter(state=state)
@@ -50,7 +53,9 @@ def list_tasks(
 def visible_task(*, actor: User, task_id: int) -> IndexTask:
     """A task of a tenant where `actor` is an editor or operator. Raises `NotFound`."""
     overseen = Document.objects.overseen_by(actor)
-    task = IndexTask.objects.select_related("pipeline").filter(pk=task_id, document__in=overseen).first()
+    task = (
+        with_gaps(IndexTask.objects.all()).select_related("pipeline").filter(pk=task_id, document__in=overseen).first()
+    )
     if task is None:
         raise NotFound(_("There is no such index task, or you may not see it."))
     return task
@@ -127,6 +132,14 @@ def prioritise_task(*, actor: User, task_id: int, priority: int) -> IndexTask:
         before=task.priority,
     )
     return visible_task(actor=actor, task_id=task_id)
+
+
+def with_gaps(tasks: QuerySet[IndexTask]) -> QuerySet[IndexTask]:
+    """With what the task's own pointer says of the text; null unless readers are served what this task made."""
+    pointer = SearchPointer.objects.filter(
+        document=OuterRef("document"), pipeline=OuterRef("pipeline"), task_id=OuterRef("pk")
+    )
+    return tasks.annotate(gaps=Subquery(pointer.values("gaps")), verification=Subquery(pointer.values("verification")))
 
 
 def _order_of(document: Document) -> int | None:

@@ -214,6 +214,7 @@ KB_WORKER_RUN_ONCE_API: bool = env.bool("KB_WORKER_RUN_ONCE_API", default=DEBUG)
 
 KB_PARSE_TIMEOUT: float = env.float("KB_PARSE_TIMEOUT", default=120.0)  # seconds
 KB_PARSE_MEMORY: int = env.int("KB_PARSE_MEMORY", default=1024 * 1024 * 1024)  # bytes of address space
+KB_LOCATOR_FAILURES: float = env.float("KB_LOCATOR_FAILURES", default=0.05)  # share of chunks
 KB_CHUNK_TOKENS: int = env.int("KB_CHUNK_TOKENS", default=320)
 KB_SPLITTER_STRATEGY: str = env.str("KB_SPLITTER_STRATEGY", default="structure")
 KB_SPLITTER_CHILD_TOKENS: int = env.int("KB_SPLITTER_CHILD_TOKENS", default=96)

@@ -55,6 +55,7 @@ class Standing:
     summary: str  # what readers see now, in one sentence
     error: str  # what went wrong and what to do, in one sentence; empty if nothing did
     progress: str  # what the indexing does now; empty if it does nothing
+    remarks: str  # what of the searchable version could not be read; empty if all of it could
     paused: bool  # `error` says for what it waits; trying again does not help
     needs_new_file: bool  # trying again cannot help
     begun: bool  # a worker is at it
@@ -88,6 +89,7 @@ class Standing:
             summary=_summary(document, state),
             error=error if indexing or failed else "",
             progress=progress if indexing else "",
+            remarks=" ".join(index.describe_text(gaps=document.index_gaps, verification=document.index_verification)),
             paused=indexing and bool(document.index_pause),
             needs_new_file=failed and index.needs_new_file(code=code),
             begun=bool(document.index_stage),
@@ -155,6 +157,7 @@ class Standing:
             "summary": self.summary,
             "error": self.error,
             "progress": self.progress,
+            "remarks": self.remarks,
             "done": self.done,
             "total": self.total,
             "requested": self.requested_words,

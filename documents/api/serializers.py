@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from documents.api.base import RequestSerializer
@@ -118,6 +119,18 @@ class DocumentSerializer(serializers.Serializer[Document]):
     )
     errorCode = serializers.CharField(source="index_error_code", allow_null=True)
     errorMessage = serializers.SerializerMethodField()
+    gaps = serializers.ListField(
+        source="index_gaps",
+        child=serializers.DictField(child=serializers.JSONField()),
+        allow_null=True,
+        help_text="Parts of the searchable version that could not be read: a reason with a page, sheet or slide. "
+        "null: nothing is searchable.",
+    )
+    notices = serializers.SerializerMethodField(help_text="The same, and places that are not exact, in sentences.")
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_notices(self, document: Any) -> list[str]:
+        return search_index().describe_text(gaps=document.index_gaps, verification=document.index_verification)
 
     def get_errorMessage(self, document: Any) -> str | None:
         sentence = search_index().describe_error(

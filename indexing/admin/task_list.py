@@ -225,7 +225,12 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
         return task_page.command(request, task_id, tasks.cancel_task, _cancelled)
 
     def _shown(self, request: HttpRequest, task_id: int) -> IndexTask:
-        task = self.get_queryset(request).select_related("document", "tenant", "pipeline").filter(pk=task_id).first()
+        task = (
+            tasks.with_gaps(self.get_queryset(request))
+            .select_related("document", "tenant", "pipeline")
+            .filter(pk=task_id)
+            .first()
+        )
         if task is None:
             raise Http404
         return task

@@ -31,6 +31,7 @@ from indexing.messages import (
     state_word,
 )
 from indexing.models import IndexTask, TaskEvent
+from indexing.remarks import text_remarks, verification_words
 from indexing.states import TaskState
 from indexing.timeline import Attempt, timeline_of
 
@@ -65,6 +66,8 @@ def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> Http
         "progress": progress_words(task.stage, task.progress_done, task.progress_total),
         "running": task.state == TaskState.RUNNING,
         "sentence": error_sentence(task.error_code, task.error_message, task.error_places),
+        "remarks": text_remarks(task.gaps or [], None),  # type: ignore[attr-defined]  # annotated
+        "places": verification_words(task.verification) if task.verification else "",  # type: ignore[attr-defined]
         "pause": pause.sentence if pause and task.pipeline_id in pause.pipelines else "",
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,

@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from documents.api.base import RequestSerializer
 from documents.api.serializers import PageQuerySerializer
 from documents.paging import MAX_PAGE
-from indexing import messages
+from indexing import messages, remarks
+from indexing.blocks import GapReason
 from indexing.models import IndexTask, TaskEvent
 from indexing.search import MAX_LIMIT, Answer, Hit, Notice
 from indexing.states import Stage, TaskState, TaskType
 from indexing.tasks import LATEST, SOONEST
 from indexing.worker import Result, Round
+
+MOST_GAPS = 20  # named in each hit
+
+
+class GapSerializer(serializers.Serializer[Any]):
+    """A part of a document that could not be read: the rest is searchable without it."""
+
+    reason = serializers.ChoiceField(choices=[reason.value for reason in GapReason])
+    page = serializers.IntegerField(required=False)
+    sheet = serializers.CharField(required=False)
+    slide = serializers.IntegerField(required=False)
+    message = serializers.SerializerMethodField()
+
+    def get_message(self, gap: dict[str, Any]) -> str:
+        return remarks.gap_words(gap)
+
+
+class PlacesSerializer(serializers.Serializer[Any]):
+    found = serializers.IntegerField()
+    failed = serializers.ListField(child=serializers.IntegerField(), help_text="Ordinals of chunks that were not.")
+    notCheckable = serializers.IntegerField(help_text="Recognised in pictures.")
 
 
 class ProgressSerializer(serializers.Serializer[IndexTask]):
@@ -39,10 +62,25 @@ class IndexTaskSerializer(serializers.Serializer[IndexTask]):
     cancelRequested = serializers.BooleanField(source="cancel_requested")
     errorCode = serializers.CharField(source="error_code", allow_null=True)
     errorMessage = serializers.SerializerMethodField()
+    gaps = serializers.SerializerMethodField(
+        allow_null=True,
+        help_text="Parts of the original that could not be read; null unless readers are served its result.",
+    )
+    places = serializers.SerializerMethodField(
+        allow_null=True, help_text="How many chunks were found again at their places in the file; null likewise."
+    )
     nextAttemptAt = serializers.DateTimeField(source="next_attempt_at", allow_null=True)
     createdAt = serializers.DateTimeField(source="created_at")
     startedAt = serializers.DateTimeField(source="started_at", allow_null=True)
     finishedAt = serializers.DateTimeField(source="finished_at", allow_null=True)
+
+    @extend_schema_field(GapSerializer(many=True, allow_null=True))
+    def get_gaps(self, task: Any) -> Any:
+        return None if task.gaps is None else GapSerializer(task.gaps, many=True).data
+
+    @extend_schema_field(PlacesSerializer(allow_null=True))
+    def get_places(self, task: Any) -> Any:
+        return task.verification
 
     def get_errorMessage(self, task: IndexTask) -> str | None:
         return messages.error_sentence(task.error_code, task.error_message, task.error_places) or None
@@ -136,6 +174,18 @@ class CitationSerializer(serializers.Serializer[Hit]):
     freshness = FreshnessSerializer()
 
 
+class EvidenceSerializer(serializers.Serializer[Any]):
+    """The passage around a small chunk, to be read as a whole."""
+
+    span = serializers.ListField(
+        child=serializers.IntegerField(),
+        min_length=2,
+        max_length=2,
+        help_text="[start, end) in the extracted text, in Unicode code points",
+    )
+    permalink = serializers.CharField()
+
+
 class HitSerializer(serializers.Serializer[Hit]):
     chunkId = serializers.UUIDField(source="chunk_id")
     documentId = serializers.UUIDField(source="document_id")
@@ -146,6 +196,23 @@ class HitSerializer(serializers.Serializer[Hit]):
     snippet = serializers.CharField()
     score = serializers.FloatField(help_text="Comparable within one answer only.")
     citation = CitationSerializer(source="*")
+    evidence = EvidenceSerializer(
+        allow_null=True, help_text="null unless the pipeline finds small chunks and shows the passage around them."
+    )
+    gaps = serializers.SerializerMethodField(
+        help_text=f"Parts of the document that could not be read; of many {MOST_GAPS}."
+    )
+    notices = serializers.SerializerMethodField(
+        help_text="The same in a sentence for a reader; none if nothing is missing."
+    )
+
+    @extend_schema_field(GapSerializer(many=True))
+    def get_gaps(self, hit: Hit) -> Any:
+        return GapSerializer(hit.gaps[:MOST_GAPS], many=True).data
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_notices(self, hit: Hit) -> list[str]:
+        return [remarks.missing_words(hit.gaps)] if hit.gaps else []
 
 
 class NoticeSerializer(serializers.Serializer[Notice]):

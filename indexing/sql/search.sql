@@ -77,7 +77,7 @@ SELECT m.chunk_id, m.weight
 
 -- name: find
 -- The frame: both legs, fused by weighted reciprocal rank (1 / (60 + rank), Cormack, Clarke and Büttcher, SIGIR 2009), and
--- what a citation needs. `served` costs nothing where no leg names it. No row: nothing that the caller is served matches.
+-- what a citation needs; gaps are those of the pointer that includes the chunk. `served` costs nothing where no leg names it. No row: nothing that the caller is served matches.
 WITH served AS MATERIALIZED (
     SELECT document_id, version_number, generation FROM served_version
      WHERE user_id = %(user)s AND tenant_id = %(tenant)s AND pipeline_id = %(pipeline)s),
@@ -90,11 +90,12 @@ fused AS (
       FROM (SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS place FROM near) n
       FULL JOIN (SELECT chunk_id, row_number() OVER (ORDER BY weight DESC, chunk_id) AS place FROM words) w USING (chunk_id))
 SELECT c.chunk_id, c.document_id, c.version_number, c.ordinal, v.title, c.heading_path, c.locator, c.text, f.score,
-       (SELECT count(*) FROM near) AS near_count, d.published_version,
+       (SELECT count(*) FROM near) AS near_count, d.published_version, p.gaps,
        CASE WHEN d.published_version > c.version_number
             THEN extract(epoch FROM clock_timestamp() - d.published_at)::float8 ELSE 0 END AS seconds_behind
   FROM fused f
   JOIN chunk c ON c.id = f.chunk_id
+  JOIN search_pointer p ON p.document_id = c.document_id AND p.pipeline_id = {pipeline}
   JOIN document d ON d.id = c.document_id
   JOIN document_version v ON v.document_id = c.document_id AND v.number = c.version_number
  ORDER BY f.score DESC, c.document_id, c.ordinal LIMIT %(limit)s;

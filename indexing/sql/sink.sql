@@ -73,13 +73,15 @@ SELECT coalesce((SELECT role FROM tenant_pipeline WHERE tenant_id = %(tenant)s A
   FROM index_task t WHERE t.id = %(task)s;
 
 -- name: switch
--- Move the search pointer to this set. No row: it stands at this version or a newer one already.
+-- Move the search pointer to this set, with what is not in it. No row: it stands at this version or a newer one already.
 INSERT INTO search_pointer (tenant_id, document_id, pipeline_id, version_number, generation, chunk_count, manifest_digest,
-                            task_id, attempts)
-VALUES (%(tenant)s, %(document)s, %(pipeline)s, %(version)s, %(generation)s, %(count)s, %(digest)s, %(task)s, %(attempts)s)
+                            gaps, verification, task_id, attempts)
+VALUES (%(tenant)s, %(document)s, %(pipeline)s, %(version)s, %(generation)s, %(count)s, %(digest)s, %(gaps)s::jsonb,
+        %(verification)s::jsonb, %(task)s, %(attempts)s)
 ON CONFLICT (document_id, pipeline_id) DO UPDATE
    SET version_number = excluded.version_number, generation = excluded.generation, chunk_count = excluded.chunk_count,
-       manifest_digest = excluded.manifest_digest, task_id = excluded.task_id, attempts = excluded.attempts,
+       manifest_digest = excluded.manifest_digest, gaps = excluded.gaps, verification = excluded.verification,
+       task_id = excluded.task_id, attempts = excluded.attempts,
        switched_at = clock_timestamp()
  WHERE (search_pointer.version_number, search_pointer.generation) < (excluded.version_number, excluded.generation)
 RETURNING version_number;

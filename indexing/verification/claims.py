@@ -59,11 +59,9 @@ class Verification:
     failed: tuple[int, ...] = ()
     not_checkable: int = 0
 
-    @property
-    def share_failed(self) -> float:
-        """Of the chunks that could be checked."""
-        checked = self.found + len(self.failed)
-        return len(self.failed) / checked if checked else 0.0
+    def is_beyond(self, share: float) -> bool:
+        """Whether so many failed that the fault is in the parser, not in one odd place: more than `share`, and several."""
+        return len(self.failed) > max(1.0, share * (self.found + len(self.failed)))
 
     def corrected(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """`chunks`, those that failed without the part of their place that is too exact to be believed."""
@@ -105,5 +103,5 @@ def _texts(blocks: Sequence[Block], start: int, end: int) -> Iterator[str]:
 
 
 def _coarser(locator: Locator) -> Locator:
-    """Page, sheet and slide stay: editors still find the text from there, and nothing is marked that is not it."""
-    return replace(locator, region=None, region_end=None, cells=None)
+    """Page, sheet and slide stay: a reader finds the text from there, and nothing is marked that is not it."""
+    return replace(locator, region=None, region_end=None, cells=None, lines=None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
+import pytest
 from django.db import connection
 
-from indexing import queue
+from indexing import queue, sink
 from indexing.blocks import Chunk
 from indexing.lease import Lease
 from indexing.models import Chunk as StoredChunk
@@ -27,6 +29,17 @@ def claim(worker: str = "w") -> Lease:
     lease = queue.claim(worker=worker, pool="online", lease_seconds=60)
     assert lease is not None, "nothing was due"
     return lease
+
+
+def before_finish(patch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Let something happen just before an attempt switches its chunks on."""
+    finish = sink.finish
+
+    def delayed(lease: Lease, manifest: sink.Manifest) -> None:
+        act()
+        finish(lease, manifest)
+
+    patch.setattr(sink, "finish", delayed)
 
 
 def expire(task_id: int) -> None:

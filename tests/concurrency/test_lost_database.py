@@ -17,7 +17,16 @@ from indexing import attempt, cache, provider_gate, queue, sink
 from indexing.errors import DocumentCorrupt, EmbeddingBadResponse, ParseCrashed
 from indexing.models import TaskEvent
 from indexing.worker import Result, Round, Worker
-from tests.concurrency.leases import SECTIONS, expire, found_texts, long_text, make_due, run_worker, task_of
+from tests.concurrency.leases import (
+    SECTIONS,
+    before_finish,
+    expire,
+    found_texts,
+    long_text,
+    make_due,
+    run_worker,
+    task_of,
+)
 from tests.concurrency.test_crash import provider_environment
 from tests.concurrency.test_heartbeat import terminate_others
 from tests.concurrency.test_stage_then_switch import Gate
@@ -263,13 +272,13 @@ def test_a_lease_that_ran_out_is_not_taken_for_an_end(stub_world: World, monkeyp
     document = published(stub_world)
     task_id = task_of(document.pk, 1).pk
 
-    def run_out(*_: object) -> None:
+    def run_out() -> None:
         monkeypatch.undo()
         expire(task_id)
         assert run_worker("other") == "SUCCEEDED"
         cut_off()
 
-    monkeypatch.setattr("indexing.attempt.verify_places", run_out)
+    before_finish(monkeypatch, run_out)
     assert run_worker() == "LOST_LEASE"
     assert (ends_of(task_id), refusals_of(task_id)) == (["RUNNING", "SUCCEEDED"], 1)
 

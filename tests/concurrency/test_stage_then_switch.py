@@ -16,6 +16,7 @@ from indexing.models import Chunk, IndexTask
 from indexing.worker import Result, Round, Worker
 from tests.concurrency.leases import (
     SECTIONS,
+    before_finish,
     claim,
     expire,
     found_texts,
@@ -91,11 +92,11 @@ def test_staged_rows_of_a_lost_attempt_never_show_and_are_kept(
     publish_next(stub_world, document, "fresh")
     task_id = task_of(document.pk, 2).pk
 
-    def lose(*_: object) -> None:
+    def lose() -> None:
         expire(task_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr("indexing.attempt.verify_places", lose)  # the last step before the finish
+        before_finish(patch, lose)
         assert run_worker("first") == "LOST_LEASE"
     staged = stored_ids(document.pk, 2)
     assert len(staged) == SECTIONS

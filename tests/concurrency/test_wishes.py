@@ -14,7 +14,7 @@ from indexing import queue, sink, tasks
 from indexing.models import IndexTask, TaskEvent
 from indexing.search import search
 from indexing.worker import Result
-from tests.concurrency.leases import claim, expire, found_texts, long_text, make_due, run_worker, task_of
+from tests.concurrency.leases import before_finish, claim, expire, found_texts, long_text, make_due, run_worker, task_of
 from tests.concurrency.test_stage_then_switch import publish_next, searchable, while_embedding
 from tests.factories import EVERYONE, World
 from tests.provider_stub import ProviderStub, status
@@ -207,13 +207,13 @@ def test_superseded_with_everything_staged_shows_only_the_newer(
     document = stub_world.upload(long_text("old"))
     stub_world.publish(document)
 
-    def overtake(*_: object) -> None:
+    def overtake() -> None:
         monkeypatch.undo()
         with Session() as somebody:
             somebody.run(lambda: publish_next(stub_world, document, "fresh"))
             assert somebody.run(lambda: run_worker("fast")) == "SUCCEEDED"
 
-    monkeypatch.setattr("indexing.attempt.verify_places", overtake)  # the last step before the finish
+    before_finish(monkeypatch, overtake)
     assert run_worker("slow") == "FAILED"
     assert (task_of(document.pk, 1).state, task_of(document.pk, 1).error_code) == ("CANCELLED", "SUPERSEDED")
     assert all(text.startswith("v2") for text in found_texts(stub_world, "old"))

@@ -219,9 +219,12 @@ def test_a_hit_with_its_citation(cast: Cast) -> None:
         "snippet",
         "score",
         "citation",
+        "gaps",
+        "notices",
     }
     assert (hit["documentId"], hit["versionNumber"], hit["title"]) == (str(document.pk), 1, "Travel")
     assert hit["headingPath"] == ["Travel policy", "Allowance"]
+    assert (hit["gaps"], hit["notices"]) == ([], [])
     citation = hit["citation"]
     assert "limit" in [hit["snippet"][start:end] for start, end in citation["marks"]]
     assert str(document.pk) in citation["permalink"]

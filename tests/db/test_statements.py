@@ -42,7 +42,7 @@ TYPES = {
         "vector any_term provider token detail"
     ),
     "text[]": "pools terms digests vectors",
-    "jsonb": "rows places",
+    "jsonb": "rows places gaps verification",
     "bytea": "parsed",
 }
 TYPE_OF = {name: kind for kind, names in TYPES.items() for name in names.split()}

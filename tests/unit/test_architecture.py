@@ -20,7 +20,10 @@ LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     ("engine", "audit worker search provider_watch attempt embedding heartbeat tasks pools timeline passages"),
     ("stores", "sink queue cache canary provider_gate pauses port"),
-    ("foundation", "models cache_models provider_models statements providers pipelines messages groups retrying"),
+    (
+        "foundation",
+        "models cache_models provider_models statements providers pipelines messages remarks groups retrying",
+    ),
     (
         "pure",
         "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection rendering "
