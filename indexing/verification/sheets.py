@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from html import unescape
 from typing import Any
 
 from python_calamine import CalamineWorkbook
@@ -17,6 +19,8 @@ from indexing.verification.claims import Claim, Outcome
 from indexing.verification.measure import ENOUGH, Place, units
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+")
+_BESIDE = re.compile(r"xl/(?:drawings|comments|threadedComments)[^_]*\.xml")
+_WRITTEN = re.compile(rb"<(?:\w+:)?(?:t|text)(?: [^>]*)?>([^<]+)<")
 _EPOCH = datetime(1899, 12, 30)  # day 0 of a sheet, where days are not told from numbers
 _LAST_DAY = 2_958_465  # 9999-12-31
 _SCALES = (1.0, 100.0, 1e-3, 1e-6, 1e-9)  # as written, in per cent, in thousands, millions, billions
@@ -24,13 +28,25 @@ _SCALES = (1.0, 100.0, 1e-3, 1e-6, 1e-9)  # as written, in per cent, in thousand
 
 def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
     book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    aside = lru_cache(maxsize=1)(lambda: _beside_cells(content))
     sheet = lru_cache(maxsize=2)(lambda name: _Sheet(book.get_sheet_by_name(name)))
     for claim in claims:
         name, cells = claim.locator.sheet, claim.locator.cells
         if name not in book.sheet_names or cells is None:
             yield Outcome.ELSEWHERE
         else:
-            yield Outcome.FOUND if _holds(sheet(name).values(cells), claim.texts) else Outcome.ELSEWHERE
+            values = sheet(name).values(cells)
+            found = _holds(values, claim.texts) or (aside() and _holds([*values, aside()], claim.texts))
+            yield Outcome.FOUND if found else Outcome.ELSEWHERE
+
+
+def _beside_cells(content: bytes) -> str:
+    """Text boxes and comments of an XLSX, which calamine does not read; of all sheets together."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return ""
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        parts = [package.read(name) for name in package.namelist() if _BESIDE.match(name)]
+    return "\n".join(unescape(text.decode("utf-8", "replace")) for part in parts for text in _WRITTEN.findall(part))
 
 
 class _Sheet:
@@ -87,7 +103,7 @@ def _is_moment(value: datetime | date | time, shown: Sequence[str]) -> bool:
     """Whether all numbers that are shown are parts of the date or time. Names of months and days are not looked at."""
     parts: set[int] = set()
     if isinstance(value, date):  # a datetime, too
-        parts |= {value.year, value.year % 100, value.month, value.day}
+        parts |= {value.year, value.year % 100, value.month, value.day, 0, 12}  # midnight, which calamine leaves out
     if isinstance(value, datetime | time):
         parts |= {
             value.hour,
