@@ -1,6 +1,7 @@
-"""DOCX: body text, headings by style and outline level, lists with the numbers Word shows, tables in their places.
+"""DOCX: body text, headings by style and outline level, lists with the numbers Word shows, tables, notes and text boxes.
 
-Headers, footers, comments, deleted text and tables of contents are not content. Nothing outside the file is loaded.
+Notes and text boxes follow the paragraph that they hang on. Tracked changes count as accepted. Headers, footers, comments,
+deleted and hidden text and tables of contents are not content. Nothing outside the file is loaded.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from docx.parts.document import DocumentPart
 from lxml.etree import XMLSyntaxError
 
 from documents.media_types import DOCX
-from indexing.blocks import BlockKind, ParsedDocument
+from indexing.blocks import BlockKind, Gap, GapReason, ParsedDocument
 from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
-from indexing.parsers.docx_asides import descriptions, left_out
+from indexing.parsers.docx_asides import left_out
+from indexing.parsers.docx_code import lines_of_code
+from indexing.parsers.docx_drawings import drawn
 from indexing.parsers.docx_numbering import Numbering
-from indexing.parsers.docx_styles import Style, Styles
-from indexing.parsers.docx_tables import is_deleted, read_table, through_wrappers
-from indexing.parsers.docx_text import Notes, is_formula, paragraph_text, text_boxes
+from indexing.parsers.docx_styles import Style, Styles, spread_hidden
+from indexing.parsers.docx_tables import read_table, through_wrappers
+from indexing.parsers.docx_text import Notes, is_deleted, is_formula, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.package import check_package
 
@@ -48,7 +51,8 @@ def parse(content: bytes) -> ParsedDocument:
     try:
         document = Package.open(io.BytesIO(content)).main_document_part.document
         body = document.element.body
-        reader = _Reader(Styles(document), Numbering(document), Notes(document))
+        spread_hidden(document)
+        reader = _Reader(document)
         title = document.core_properties.title
     except (*_DAMAGE, AttributeError) as error:  # AttributeError: a main part without a body or without styles
         if "Excessive depth" in str(error):
@@ -59,18 +63,20 @@ def parse(content: bytes) -> ParsedDocument:
         asides = list(left_out(document, reader.contents))
     except (*_DAMAGE, AttributeError) as error:
         raise DocumentCorrupt() from error
-    return assemble(DOCX, pieces, title=reader.title or title, left_out=asides)
+    return assemble(DOCX, pieces, title=reader.title or title, gaps=reader.gaps, left_out=asides)
 
 
 class _Reader:
     """Turns the body's elements into pieces, in their order."""
 
-    def __init__(self, styles: Styles, numbering: Numbering, notes: Notes) -> None:
-        self._styles = styles
-        self._numbering = numbering
-        self._notes = notes
+    def __init__(self, document: Any) -> None:
+        self._parts = document.part.related_parts
+        self._styles = Styles(document)
+        self._numbering = Numbering(document)
+        self._notes = Notes(document)
         self._depth = 0
         self.title: str | None = None
+        self.gaps: list[Gap] = []
         self.contents: list[str] = []  # lines of tables of contents
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
@@ -81,37 +87,51 @@ class _Reader:
         self._depth -= 1
 
     def _children(self, parent: Any) -> Iterator[Piece]:
+        code = lines_of_code(parent, self._styles)
         for child in parent:
             if child.tag == qn("w:p"):
-                yield from self._paragraph(child)
+                yield from self._paragraph(child, is_code=child in code)
             elif child.tag == qn("w:tbl"):
                 yield from self._table(child)
             elif child.tag == qn("w:sdt"):
                 yield from self._content_control(child)
             elif child.tag in (qn("w:ins"), qn("w:moveTo"), qn("w:customXml"), qn("w:smartTag")):
                 yield from self.pieces(child)
+            elif child.tag in (
+                qn("w:altChunk"),
+                qn("w:subDoc"),
+            ):  # another file, which Word takes in when it opens this one
+                self.gaps.append(Gap(GapReason.UNREADABLE))
 
-    def _paragraph(self, element: Any) -> Iterator[Piece]:
+    def _paragraph(self, element: Any, *, is_code: bool) -> Iterator[Piece]:
         style = self._styles.of(element)
         if style.is_contents_entry:
             self.contents.append(paragraph_text(element))
             return
         text = paragraph_text(element)
+        if not text.strip() and is_deleted(element):
+            return
         label = self._numbering.label(element, style)  # also for an empty paragraph: Word counts it
         if text.strip():
-            yield self._piece(element, style, text, f"{label} {text}" if label else text)
-        for words in descriptions(element):
-            yield Piece(BlockKind.CAPTION, words)
+            numbered = f"{label} {text}" if label else text
+            yield self._piece(element, style, text, numbered, is_code=is_code and not label)
+        yield from self._drawn(element)
         for part in (*text_boxes(element), *self._notes.of(element)):
             yield from self.pieces(part)
 
-    def _piece(self, element: Any, style: Style, text: str, numbered: str) -> Piece:
+    def _drawn(self, element: Any) -> Iterator[Piece]:
+        try:
+            yield from drawn(element, lambda relation: self._parts[relation].blob)
+        except _DAMAGE:
+            self.gaps.append(Gap(GapReason.UNREADABLE))
+
+    def _piece(self, element: Any, style: Style, text: str, numbered: str, *, is_code: bool) -> Piece:
         if style.is_title and self.title is None:
             self.title = text
         level = style.heading_level(element)
         if level is not None:
             return Piece(BlockKind.HEADING, numbered, level=level)
-        if style.is_code:
+        if style.is_code or is_code:
             return Piece(BlockKind.CODE, text)
         if style.is_caption:
             return Piece(BlockKind.CAPTION, numbered)
@@ -122,7 +142,7 @@ class _Reader:
         return Piece(BlockKind.LIST_ITEM if listed else BlockKind.PARAGRAPH, numbered, depth=depth)
 
     def _content_control(self, element: Any) -> Iterator[Piece]:
-        gallery = element.find(f".//{qn('w:docPartGallery')}")
+        gallery = element.find(f"{qn('w:sdtPr')}//{qn('w:docPartGallery')}")
         content = element.find(qn("w:sdtContent"))
         if gallery is not None and "Contents" in (gallery.get(qn("w:val")) or ""):
             self.contents += [paragraph_text(line) for line in element.iter(qn("w:p"))]

@@ -1,8 +1,7 @@
-"""What a DOCX has beside its text: headers and footers, deleted and hidden text, what its author says of pictures."""
+"""What a DOCX has beside its text: headers and footers, tables of contents, deleted and hidden text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +13,6 @@ from indexing.parsers import limits
 from indexing.parsers.docx_text import is_hidden, paragraph_text
 
 _REASONS = {"header": LeftOutReason.PAGE_HEADER, "footer": LeftOutReason.PAGE_FOOTER}
-_FILE_NAME = re.compile(r"(?i)\S+\.(?:png|jpe?g|gif|emf|wmf|bmp|tiff?|svg)|(?:picture|image|图片|圖片)\s*\d*")
-_PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 
 
 def left_out(document: Any, contents: list[str]) -> Iterator[LeftOut]:
@@ -33,15 +30,6 @@ def left_out(document: Any, contents: list[str]) -> Iterator[LeftOut]:
         yield LeftOut(LeftOutReason.CONTENTS, limits.excerpt(contents))
     if hidden := [text for run in document.element.body.iter(qn("w:r")) if (text := _unseen(run))]:
         yield LeftOut(LeftOutReason.HIDDEN, limits.excerpt(hidden))
-
-
-def descriptions(paragraph: Any) -> Iterator[str]:
-    """What the author wrote of the pictures in a paragraph, for those who do not see them."""
-    for properties in paragraph.iter(_PROPERTIES):
-        if next(properties.iterancestors(qn("w:p"))) is paragraph:
-            words = (properties.get("descr") or "").strip()
-            if words and not _FILE_NAME.fullmatch(words):
-                yield words
 
 
 def _unseen(run: Any) -> str:

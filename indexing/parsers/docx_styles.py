@@ -10,12 +10,17 @@ from docx.oxml.ns import qn
 
 _HEADING = re.compile(r"(?:heading|标题|標題|überschrift|titre|título|見出し|제목)\s*([1-9])", re.IGNORECASE)
 _TITLE = re.compile(r"title|标题|標題|文档标题|表題", re.IGNORECASE)
-_CONTENTS = re.compile(r"toc\s*(?:\d|heading)|table of (?:contents|figures)|目录\s*\d?|目錄\s*\d?", re.IGNORECASE)
+_CONTENTS = re.compile(
+    r"(?:toc|index)\s*(?:\d|heading)|toa heading|table of (?:contents|figures)"
+    r"|(?:图表)?目录\s*\d?|(?:圖表)?目錄\s*\d?|索引\s*\d?",
+    re.IGNORECASE,
+)
 _LIST = re.compile(r"list(?:$|\s(?!continue))|列表|列出段落$", re.IGNORECASE)
 _CODE = re.compile(r"(?:source|html)?\s*(?:code|preformatted|代码)(?:\s*block)?|macro text|plain code", re.IGNORECASE)
 _CAPTION = re.compile(r"caption|题注|題注|图表标题|beschriftung|légende", re.IGNORECASE)
 _BODY_TEXT = 9  # the outline level that means "none"
 _DEEPEST_CHAIN = 20
+_OFF = ("0", "false", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Style:
     outline: int | None = None  # 0–8
     numbering: tuple[str, int] | None = None  # (numId, level)
     chain: tuple[str, ...] = field(default=())  # style ids, own first
+    font: str | None = None
 
     @property
     def is_title(self) -> bool:
@@ -88,6 +94,7 @@ class Styles:
         outline: int | None = None
         num_id: str | None = None
         level: int | None = None
+        font: str | None = None
         while (
             style_id is not None
             and style_id in self._elements
@@ -102,9 +109,28 @@ class Styles:
             number = _find(style, "w:pPr/w:numPr/w:numId")
             num_id = num_id or (number.get(qn("w:val")) if number is not None else None)
             level = level if level is not None else _value(style, "w:pPr/w:numPr/w:ilvl")
+            fonts = _find(style, "w:rPr/w:rFonts")
+            font = font or (fonts.get(qn("w:ascii")) if fonts is not None else None)
             based_on = _find(style, "w:basedOn")
             style_id = based_on.get(qn("w:val")) if based_on is not None else None
-        return Style(tuple(names), outline, (num_id, level or 0) if num_id else None, tuple(chain))
+        return Style(tuple(names), outline, (num_id, level or 0) if num_id else None, tuple(chain), font)
+
+
+def spread_hidden(document: Any) -> None:
+    """Mark the runs as hidden that a style of theirs, or of their paragraph, hides: what reads them asks them alone."""
+    styles = {
+        style.get(qn("w:styleId"))
+        for style in document.styles.element.iterchildren(qn("w:style"))
+        if (mark := _find(style, "w:rPr/w:vanish")) is not None and mark.get(qn("w:val"), "1") not in _OFF
+    }
+    if not styles:
+        return
+    for run in document.element.body.iter(qn("w:r")):
+        paragraph = next(run.iterancestors(qn("w:p")), None)
+        own, outer = _find(run, "w:rPr/w:rStyle"), None if paragraph is None else _find(paragraph, "w:pPr/w:pStyle")
+        hides = any(style is not None and style.get(qn("w:val")) in styles for style in (own, outer))
+        if hides and _find(run, "w:rPr/w:vanish") is None:
+            run.get_or_add_rPr().append(run.makeelement(qn("w:vanish")))
 
 
 def _find(element: Any, path: str) -> Any:

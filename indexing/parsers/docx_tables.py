@@ -34,11 +34,6 @@ def through_wrappers(parent: Any, name: str) -> Iterator[Any]:
             yield from through_wrappers(child, name)
 
 
-def is_deleted(row: Any) -> bool:
-    """Whether a tracked change takes the row away."""
-    return row.find(f"{qn('w:trPr')}/{qn('w:del')}") is not None
-
-
 def read_table(table: Any, rows: list[Any], text_of: Callable[[Any], str]) -> tuple[Rows, int]:
     """The rows, and how many of them are the header. A cell merged over rows has its text in each of them, in the header also
     one merged over columns."""

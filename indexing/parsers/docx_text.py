@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+from indexing.parsers.docx_symbols import choice, symbol
+from indexing.parsers.office_math import MATH, formula_text
+
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 # Deleted and moved-away text, field codes, the reading above a character, the second rendering of the same drawing.
@@ -25,23 +26,33 @@ _AS_CHARACTER = {
     qn("w:noBreakHyphen"): "-",
     qn("w:ptab"): "\t",
 }
-_TEXT = {qn("w:t"), f"{_MATH}t"}
+_FORMULAS = {f"{MATH}oMath", f"{MATH}oMathPara"}
+_CHOICES = {qn("w:checkBox"), qn("w:ddList")}
 
 
 def paragraph_text(paragraph: Any) -> str:
-    """Runs, links, insertions, fields' results and formulas' symbols, in order; without what is in text boxes."""
+    """Runs, links, insertions, fields' results and formulas, in order; without what is in text boxes. Formulas that follow
+    one another are in lines. Raises `DocumentTooLarge` for a formula that is nested too deeply.
+    """
     parts: list[str] = []
     waiting = [iter(paragraph)]
+    after_formula = False
     while waiting:
         element = next(waiting[-1], None)
         if element is None:
             waiting.pop()
-        elif element.tag in _TEXT:
+        elif element.tag == qn("w:t"):
             parts.append(element.text or "")
+            after_formula = after_formula and not parts[-1].strip()
+        elif element.tag in _FORMULAS:
+            parts.append(f"\n{formula_text(element)}" if after_formula else formula_text(element))
+            after_formula = True
         elif element.tag in _AS_CHARACTER:
             parts.append(_AS_CHARACTER[element.tag])
         elif element.tag == qn("w:sym"):
-            parts.append(_symbol(element))
+            parts.append(symbol(element))
+        elif element.tag in _CHOICES:
+            parts.append(choice(element))
         elif element.tag not in _SKIPPED and not (element.tag == qn("w:r") and is_hidden(element)):
             waiting.append(iter(element))
     return "".join(parts)
@@ -53,18 +64,17 @@ def is_hidden(run: Any) -> bool:
     return mark is not None and mark.get(qn("w:val"), "1") not in ("0", "false", "off")
 
 
+def is_deleted(element: Any) -> bool:
+    """Whether a tracked change takes a row of a table, or a paragraph's end, away."""
+    marks = (f"{qn('w:trPr')}/{qn('w:del')}", f"{qn('w:pPr')}/{qn('w:rPr')}/{qn('w:del')}")
+    return any(element.find(mark) is not None for mark in marks)
+
+
 def is_formula(paragraph: Any) -> bool:
     """Whether a formula stands in a paragraph by itself."""
-    if next(paragraph.iter(f"{_MATH}oMath"), None) is None:
-        return False
-    return not any((text.text or "").strip() for text in paragraph.iter(qn("w:t")))
-
-
-def _symbol(element: Any) -> str:
-    """A character by its number. Those of symbol fonts have numbers of their own, which say nothing without the font."""
-    number = element.get(qn("w:char"), "")
-    code = int(number, 16) if re.fullmatch(r"[0-9A-Fa-f]{4}", number) else 0
-    return chr(code) if code and not (0xD800 <= code <= 0xDFFF or 0xE000 <= code <= 0xF8FF) else ""
+    return next(paragraph.iter(*_FORMULAS), None) is not None and not any(
+        (text.text or "").strip() for text in paragraph.iter(qn("w:t"))
+    )
 
 
 def text_boxes(paragraph: Any) -> Iterator[Any]:

@@ -16,6 +16,8 @@ from tests.hostile.catalogue import HARMLESS, REFUSED, add, hostile
 CORRUPT, LARGE, NONE, ENCRYPTED = "DOCUMENT_CORRUPT", "DOCUMENT_TOO_LARGE", "NO_TEXT", "DOCUMENT_ENCRYPTED"
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+A = "http://schemas.openxmlformats.org/drawingml/2006"
+M = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 PARAGRAPH = "<w:p><w:r><w:t>What it says.</w:t></w:r></w:p>"
 BODY = "word/document.xml"
@@ -377,6 +379,16 @@ BODIES: list[tuple[str, str, str, Callable[[], str]]] = [
     ("comments", HARMLESS, "300,000 nodes that are nothing",
      lambda: "<!-- x --><?x y?><![CDATA[z]]>" * 100_000 + PARAGRAPH),
     ("spans", LARGE, "merged cells that cover 900,000", lambda: f"<w:tbl>{row(WIDE) * 9_000}</w:tbl>"),
+    ("formulas-deep", LARGE, "fractions in fractions",
+     lambda: f"<w:p><m:oMath xmlns:m='{M}'>{'<m:f><m:num>' * 70}{'</m:num></m:f>' * 70}</m:oMath></w:p>"),
+    ("chart-missing", HARMLESS, "a chart that is not in the file",
+     lambda: f"<w:p><w:r><w:drawing><a:graphicData xmlns:a='{A}/main'><c:chart xmlns:c='{A}/chart' r:id='rId999'/>"
+             f"</a:graphicData></w:drawing></w:r></w:p>{PARAGRAPH}"),
+    ("chart-of-styles", HARMLESS, "a chart that is another part",
+     lambda: f"<w:p><w:r><w:drawing><a:graphicData xmlns:a='{A}/main'><c:chart xmlns:c='{A}/chart' r:id='rId1'/>"
+             f"</a:graphicData></w:drawing></w:r></w:p>{PARAGRAPH}"),
+    ("choices", HARMLESS, "a field that chooses what is not there",
+     lambda: f"<w:p><w:ddList><w:result w:val='999999999'/><w:listEntry/></w:ddList></w:p><w:altChunk/>{PARAGRAPH}"),
     ("markup", HARMLESS, "a script as text", lambda: f"<w:p>{RUN.format(SCRIPT)}</w:p>"),
 ]  # fmt: skip
 for name, ends, why, body in BODIES:

@@ -13,7 +13,7 @@ from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 
 from documents.media_types import DOCX, UnsupportedFile, detect
-from indexing.blocks import LeftOutReason
+from indexing.blocks import Gap, GapReason, LeftOutReason
 from indexing.errors import DocumentCorrupt, DocumentEncrypted, DocumentTooLarge, NoText, UnsupportedDocument
 from indexing.parsers import limits
 from indexing.parsers.docx import parse
@@ -229,7 +229,7 @@ def test_captions_formulas_and_descriptions() -> None:
     formula = document.add_paragraph()
     math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
     formula._p.append(
-        parse_xml(f'<m:oMath xmlns:m="{math}"><m:r><m:t>E=mc</m:t></m:r><m:r><m:t>2</m:t></m:r></m:oMath>')
+        parse_xml(f'<m:oMath xmlns:m="{math}"><m:r><m:t>E=m</m:t></m:r><m:r><m:t>c</m:t></m:r></m:oMath>')
     )
     drawing = "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"
     for words in ("A chart of the departments", "Picture 3", "scan.png"):
@@ -239,7 +239,7 @@ def test_captions_formulas_and_descriptions() -> None:
         run._r.append(holder)
     assert outline(parse(saved(document))) == [
         ("caption", "图 1 组织结构"),
-        ("formula", "E=mc2"),
+        ("formula", "E=mc"),
         ("caption", "A chart of the departments"),
     ]
 
@@ -253,8 +253,174 @@ def test_deleted_rows_and_symbols() -> None:
     row.append(xml("w:del"))
     run = document.add_paragraph("5 ").add_run()
     run._r.append(xml("w:sym", char="00B1", font="Arial"))
-    run._r.append(xml("w:sym", char="F0E0", font="Wingdings"))
-    assert outline(parse(saved(document))) == [("table", "0 | 1\n4 | 5"), ("paragraph", "5 ±")]
+    for code, font in (
+        ("F0E0", "Wingdings"),
+        ("F0FE", "Wingdings"),
+        ("F061", "Symbol"),
+        ("F04A", "Wingdings"),
+        ("F0B1", "Own"),
+    ):
+        run._r.append(xml("w:sym", char=code, font=font))
+    assert outline(parse(saved(document))) == [("table", "0 | 1\n4 | 5"), ("paragraph", "5 ±→☑α")]
+
+
+def test_formulas_keep_their_structure() -> None:
+    spaces = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    letter = "<m:r><m:t>{}</m:t></m:r>".format
+    fraction = f"<m:f><m:num>{letter('a')}</m:num><m:den>{letter('b')}</m:den></m:f>"
+    document = docx.Document()
+    paragraph = document.add_paragraph("当 ")
+    paragraph._p.append(parse_xml(f"<m:oMath {spaces}>{fraction}</m:oMath>"))
+    paragraph.add_run(" 时")
+    alone = document.add_paragraph()
+    for text in ("x=1", "y=2"):
+        alone._p.append(parse_xml(f"<m:oMath {spaces}>{letter(text)}</m:oMath>"))
+    assert outline(parse(saved(document))) == [("paragraph", r"当 \frac{a}{b} 时"), ("formula", "x=1\ny=2")]
+
+
+def typed(document: docx.document.Document, text: str, font: str) -> None:
+    document.add_paragraph().add_run(text).font.name = font
+
+
+def test_code_by_its_font() -> None:
+    document = docx.Document()
+    for line in ("def half(x):", "    y = x / 2", "    return y"):
+        typed(document, line, "Consolas")
+    document.add_paragraph("正文。")
+    typed(document, "This memo is set in a typewriter face.", "Courier New")
+    mixed = document.add_paragraph("Call ")
+    mixed.add_run("printf();").font.name = "Courier New"
+    assert outline(parse(saved(document))) == [
+        ("code", "def half(x):\n    y = x / 2\n    return y"),
+        ("paragraph", "正文。"),
+        ("paragraph", "This memo is set in a typewriter face."),
+        ("paragraph", "Call printf();"),
+    ]
+
+
+def test_a_content_control_around_everything_is_not_its_table_of_contents() -> None:
+    document = docx.Document()
+    for text in ("Scope 3", "第一条 适用范围"):
+        document.add_paragraph(text)
+    body = document.element.body
+    contents, content = (body.p_lst[0], body.p_lst[1])
+
+    def control(*inside: OxmlElement, gallery: str = "") -> OxmlElement:
+        made, properties, holder = xml("w:sdt"), xml("w:sdtPr"), xml("w:sdtContent")
+        if gallery:
+            part = xml("w:docPartObj")
+            part.append(xml("w:docPartGallery", val=gallery))
+            properties.append(part)
+        holder.extend(inside)
+        made.extend((properties, holder))
+        return made
+
+    body.insert(0, control(control(contents, gallery="Table of Contents"), content))
+    parsed = parse(saved(document))
+    assert outline(parsed) == [("paragraph", "第一条 适用范围")]
+    assert [(left.reason, left.text) for left in parsed.left_out] == [(LeftOutReason.CONTENTS, "Scope 3")]
+
+
+def test_text_that_a_style_hides() -> None:
+    document = docx.Document()
+    inline = document.styles.add_style("Instruction", WD_STYLE_TYPE.CHARACTER)
+    whole = document.styles.add_style("填写说明", WD_STYLE_TYPE.PARAGRAPH)
+    inline.font.hidden = whole.font.hidden = True
+    document.add_paragraph("Name ").add_run("[enter the name]", style=inline)
+    document.add_paragraph("按模板填写", style=whole)
+    document.add_paragraph("shown", style=whole).runs[0].font.hidden = False
+    parsed = parse(saved(document))
+    assert outline(parsed) == [("paragraph", "Name"), ("paragraph", "shown")]
+    assert [left.text for left in parsed.left_out] == ["[enter the name] | 按模板填写"]
+
+
+def test_fields_of_forms() -> None:
+    document = docx.Document()
+    run = document.add_paragraph("Paid ").add_run()
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    for inner in (
+        "<w:checkBox><w:checked/></w:checkBox>",
+        '<w:checkBox><w:default w:val="0"/></w:checkBox>',
+        '<w:ddList><w:result w:val="1"/><w:listEntry w:val="month"/><w:listEntry w:val="year"/></w:ddList>',
+    ):
+        run._r.append(parse_xml(f'<w:fldChar xmlns:w="{namespace}"><w:ffData>{inner}</w:ffData></w:fldChar>'))
+    assert outline(parse(saved(document))) == [("paragraph", "Paid ☒☐year")]
+
+
+def test_charts_diagrams_and_older_pictures() -> None:
+    """A drawing is read once, although the file has it again for older programs."""
+    document = docx.Document()
+    spaces = "http://schemas.openxmlformats.org/drawingml/2006"
+    point = '<c:pt idx="0"><c:v>{}</c:v></c:pt>'.format
+    chart = (
+        f'<c:chartSpace xmlns:c="{spaces}/chart"><c:chart><c:plotArea><c:ser><c:cat>{point("一季度")}</c:cat>'
+        f"<c:val>{point('4.5')}</c:val></c:ser></c:plotArea></c:chart></c:chartSpace>"
+    )
+    diagram = (
+        f'<dgm:dataModel xmlns:dgm="{spaces}/diagram" xmlns:a="{spaces}/main"><dgm:pt modelId="1"><dgm:t><a:p><a:r>'
+        "<a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:dataModel>"
+    )
+    word = document.part
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    for kind, name, content in (("chart", "charts/chart1", chart), ("diagramData", "diagrams/data1", diagram)):
+        part = Part(PackURI(f"/word/{name}.xml"), "application/xml", content.encode(), word.package)
+        word.relate_to(part, f"{office}/{kind}")
+    ids = {relation.reltype.rpartition("/")[2]: name for name, relation in word.rels.items()}
+    shown = (
+        '<w:drawing><wp:inline><wp:docPr id="1" name="x" descr="销售额"/><a:graphic><a:graphicData>{}'
+        "</a:graphicData></a:graphic></wp:inline></w:drawing>"
+    )
+    older = '<w:pict><v:shape alt="Our logo"/></w:pict>'
+    names = (
+        f'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:a="{spaces}/main" xmlns:r="{office}" '
+        f'xmlns:wp="{spaces}/wordprocessingDrawing" xmlns:c="{spaces}/chart" xmlns:dgm="{spaces}/diagram" '
+        'xmlns:v="urn:schemas-microsoft-com:vml" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    )
+    both = "<mc:AlternateContent><mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback></mc:AlternateContent>".format
+    for inner in (
+        both(shown.format(f'<c:chart r:id="{ids["chart"]}"/>'), older),
+        shown.replace("销售额", "").format(f'<dgm:relIds r:dm="{ids["diagramData"]}"/>'),
+        older,
+        shown.replace("销售额", "").format('<c:chart r:id="rId999"/>'),
+    ):
+        document.add_paragraph()._p.append(parse_xml(f"<w:r {names}>{inner}</w:r>"))
+    parsed = parse(saved(document))
+    assert outline(parsed) == [
+        ("caption", "销售额"),
+        ("table", "一季度 | 4.5"),
+        ("list_item", "Plan"),
+        ("caption", "Our logo"),
+    ]
+    assert parsed.gaps == (Gap(GapReason.UNREADABLE),)
+
+
+def test_another_file_inside_is_a_gap() -> None:
+    document = docx.Document()
+    document.add_paragraph("Text")
+    document.element.body.insert(0, xml("w:altChunk"))
+    assert parse(saved(document)).gaps == (Gap(GapReason.UNREADABLE),)
+
+
+def test_deleted_items_are_not_counted() -> None:
+    document = docx.Document()
+    for text in ("first", "", "second"):
+        item = document.add_paragraph(text, style="List Number")
+        if not text:
+            properties = item._p.get_or_add_pPr()
+            mark = xml("w:rPr")
+            mark.append(xml("w:del"))
+            properties.append(mark)
+    assert outline(parse(saved(document))) == [("list_item", "1. first"), ("list_item", "2. second")]
+
+
+def test_text_that_was_moved_is_read_where_it_went() -> None:
+    document = docx.Document()
+    first, second = document.add_paragraph("kept "), document.add_paragraph("also ")
+    for paragraph, element in ((first, "w:moveFrom"), (second, "w:moveTo")):
+        holder = xml(element)
+        holder.append(document.add_paragraph().add_run("moved")._r)
+        paragraph._p.append(holder)
+    assert outline(parse(saved(document))) == [("paragraph", "kept"), ("paragraph", "also moved")]
 
 
 def test_footnotes_follow_the_paragraph_that_refers_to_them() -> None:
