@@ -25,9 +25,12 @@ def snippet(text: str, *, tokens: Collection[str]) -> tuple[str, tuple[tuple[int
     return text[start:end], marks
 
 
-def permalink(*, document_id: uuid.UUID, version_number: int, span: tuple[int, int]) -> str:
-    """Version and span in its extracted text: both stay when chunks are made anew."""
-    return f"/documents/{document_id}/versions/{version_number}/?span={span[0]}-{span[1]}"
+def permalink(
+    *, document_id: uuid.UUID, version_number: int, span: tuple[int, int], parent: tuple[int, int] | None = None
+) -> str:
+    """Version and span in its extracted text: both stay when chunks are made anew. `parent` is the passage shown around it."""
+    address = f"/documents/{document_id}/versions/{version_number}/?span={span[0]}-{span[1]}"
+    return f"{address}&within={parent[0]}-{parent[1]}" if parent else address
 
 
 def _begin(text: str, first: int, last: int) -> int:

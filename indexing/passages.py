@@ -53,8 +53,16 @@ class Passage:
     next: tuple[int, int] | None = None
 
 
-def find(*, user: User, document_id: uuid.UUID, version_number: int, span: tuple[int, int]) -> Passage:
-    """The passage at `span` of a version, if `user` is served that version.
+def find(
+    *,
+    user: User,
+    document_id: uuid.UUID,
+    version_number: int,
+    span: tuple[int, int],
+    within: tuple[int, int] | None = None,
+) -> Passage:
+    """The passage at `span` of a version, if `user` is served that version, with some blocks around it or with all of
+    `within`.
 
     Raises `NotFound` if they are served nothing of the document, or a version older than the cited one.
     """
@@ -69,13 +77,19 @@ def find(*, user: User, document_id: uuid.UUID, version_number: int, span: tuple
     )
     if parsed is None:  # swept, or made by another parser: the chunks themselves are still there
         return _from_chunks(served, document_id, start, end)
-    return _from_blocks(served, parsed, start, end)
+    around = (within[0], min(within[1], within[0] + LONGEST)) if within else None
+    return _from_blocks(served, parsed, start, end, around)
 
 
-def _from_blocks(served: dict[str, Any], parsed: ParsedDocument, start: int, end: int) -> Passage:
+def _from_blocks(
+    served: dict[str, Any], parsed: ParsedDocument, start: int, end: int, around: tuple[int, int] | None
+) -> Passage:
     inside = [number for number, block in enumerate(parsed.blocks) if _overlaps(block.locator, start, end)]
     first, last = (inside[0], inside[-1]) if inside else (0, -1)
-    shown = parsed.blocks[max(0, first - AROUND) : last + 1 + AROUND]
+    if around is not None:
+        shown = [block for block in parsed.blocks if _overlaps(block.locator, *around)]
+    else:
+        shown = list(parsed.blocks[max(0, first - AROUND) : last + 1 + AROUND])
     cited = [parsed.blocks[number] for number in inside]
     return Passage(
         title=served["title"],

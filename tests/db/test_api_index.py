@@ -219,6 +219,7 @@ def test_a_hit_with_its_citation(cast: Cast) -> None:
         "snippet",
         "score",
         "citation",
+        "evidence",
         "gaps",
         "notices",
     }
