@@ -23,6 +23,42 @@ BMP = "image/bmp"
 GIF = "image/gif"
 IMAGES = (PNG, JPEG, TIFF, WEBP, BMP, GIF)
 
+_CODE_EXTENSIONS = {
+    "python": ".py .pyi",
+    "javascript": ".js .mjs .cjs .jsx",
+    "typescript": ".ts .mts .cts",
+    "tsx": ".tsx",
+    "java": ".java",
+    "go": ".go",
+    "rust": ".rs",
+    "c": ".c .h",
+    "cpp": ".cpp .cc .cxx .hpp .hh .hxx",
+    "csharp": ".cs",
+    "ruby": ".rb",
+    "php": ".php",
+    "shell": ".sh .bash",
+    "sql": ".sql",
+    "yaml": ".yaml .yml",
+    "toml": ".toml",
+    "xml": ".xml .xsd .xsl",
+    "css": ".css .scss .less",
+    "ini": ".ini .cfg .conf .properties",
+    "kotlin": ".kt .kts",
+    "swift": ".swift",
+    "scala": ".scala",
+    "lua": ".lua",
+    "perl": ".pl .pm",
+    "r": ".r",
+    "powershell": ".ps1",
+    "vue": ".vue",
+    "protobuf": ".proto",
+    "graphql": ".graphql",
+    "terraform": ".tf",
+    "dart": ".dart",
+}
+CODE_LANGUAGES = {f"text/x-{language}": language for language in _CODE_EXTENSIONS}
+"""Media type → language, of source code and of files of configuration."""
+
 BY_EXTENSION = {
     ".pdf": PDF,
     ".docx": DOCX,
@@ -41,9 +77,12 @@ BY_EXTENSION = {
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".txt": TEXT,
+    ".log": TEXT,
+    ".rst": TEXT,
     ".json": JSON,
     ".jsonl": JSON,
     ".ndjson": JSON,
+    **{name: f"text/x-{kind}" for kind, names in _CODE_EXTENSIONS.items() for name in names.split()},
     ".png": PNG,
     ".jpg": JPEG,
     ".jpeg": JPEG,
@@ -55,7 +94,7 @@ BY_EXTENSION = {
 }
 """Types that a parser exists for."""
 
-_TEXTS = {HTML, MARKDOWN, TEXT, CSV, JSON}
+_TEXTS = {HTML, MARKDOWN, TEXT, CSV, JSON, *CODE_LANGUAGES}
 _PACKAGES = {  # what only an archive of this type contains
     DOCX: b"word/document.xml",
     XLSX: b"xl/workbook.",
@@ -113,7 +152,7 @@ def detect(content: bytes, file_name: str) -> str:
     extension = os.path.splitext(file_name)[1].lower()
     by_name = BY_EXTENSION.get(extension)
     if by_name is None:
-        accepted = ", ".join(sorted(BY_EXTENSION))
+        accepted = ", ".join(sorted(name for name, kind in BY_EXTENSION.items() if kind not in CODE_LANGUAGES))
         if not extension:
             sentence = gettext_noop("Files without an extension are not accepted. Choose one of %(accepted)s.")
             raise UnsupportedFile(sentence, accepted=accepted)

@@ -9,7 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from documents.media_types import CSV, DOCX, HTML, IMAGES, JSON, MARKDOWN, ODS, PDF, PPTX, TEXT, XLS, XLSX
+from documents.media_types import (
+    CODE_LANGUAGES,
+    CSV,
+    DOCX,
+    HTML,
+    IMAGES,
+    JSON,
+    MARKDOWN,
+    ODS,
+    PDF,
+    PPTX,
+    TEXT,
+    XLS,
+    XLSX,
+)
 from indexing.blocks import ParsedDocument
 from indexing.errors import UnsupportedDocument
 
@@ -42,6 +56,12 @@ class Parser(Protocol):
     def parse(self, content: bytes) -> ParsedDocument: ...
 
 
+class CodeParser(Protocol):
+    """The one of all programming languages."""
+
+    def parse(self, content: bytes, media_type: str) -> ParsedDocument: ...
+
+
 class ScanParser(Protocol):
     """What those offer that read pictures."""
 
@@ -55,6 +75,8 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans | None =
     kept, if anywhere. Raises
     `UnsupportedDocument`, `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`.
     """
+    if media_type in CODE_LANGUAGES:
+        return cast(CodeParser, import_module("indexing.parsers.code")).parse(content, media_type)
     module = _MODULES.get(media_type)
     if module is None:
         raise UnsupportedDocument()

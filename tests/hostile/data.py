@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from tests.hostile.catalogue import HARMLESS, REFUSED, add, add_all
 
 LARGE, CORRUPT = "DOCUMENT_TOO_LARGE", "DOCUMENT_CORRUPT"
@@ -37,3 +39,47 @@ add_all(
         ("picture.json", REFUSED, "a picture", b"\x89PNG\r\n\x1a\n" + bytes(99)),
     ]
 )  # fmt: skip
+
+add("braces.c", lambda _: b"{" * 500_000, HARMLESS, "half a million blocks in each other")
+add("parentheses.py", lambda _: b"x = " + b"(" * 200_000, HARMLESS, "brackets that nobody closes")
+add(
+    "classes.py",
+    lambda _: "".join(f"{' ' * n}class A{n}:\n" for n in range(1_000)).encode(),
+    HARMLESS,
+    "a thousand classes in each other",
+)
+add(
+    "functions.js",
+    lambda _: b"function f(){" * 100_000 + b"}" * 100_000,
+    HARMLESS,
+    "functions in functions on one line",
+)
+add("functions.go", lambda _: b"package a\n" + b"func f() {}\n" * 60_000, HARMLESS, "sixty thousand functions")
+add(
+    "declarators.c",
+    lambda _: b"int " + b"*" * 100_000 + b"f() {}\nint (" + b"(" * 5_000 + b"g" + b")" * 5_000 + b")() {}\n",
+    HARMLESS,
+    "pointers to pointers",
+)
+add("comments.rs", lambda _: b"// x\n" * 100_000 + b"fn f() {}\n", HARMLESS, "a comment of a hundred thousand lines")
+add(
+    "noise.cpp",
+    lambda _: bytes(random.Random(7).choices(b"{}()<>;:,*&=#\"' abcxyz\n", k=1_000_000)),
+    HARMLESS,
+    "signs without a sense: repairing what nothing can",
+)
+add("lines.yaml", lambda _: b"a:\n\n" * 200_000, LARGE, "two hundred thousand blocks")
+add(
+    "entities.xml",
+    lambda _: (
+        b'<!DOCTYPE a [<!ENTITY x "'
+        + b"y" * 999
+        + b'"><!ENTITY z "'
+        + b"&x;" * 999
+        + b'">]><a>'
+        + b"&z;" * 999
+        + b"</a>"
+    ),
+    HARMLESS,
+    "entities that would fill the memory; none is read",
+)
