@@ -1,13 +1,16 @@
-"""What `inspect_document` shows of one file: blocks, chunks or an error. Pure: no Django."""
+"""What `inspect_document` shows of files: blocks, chunks, places, gaps, times, or an error. Pure: no Django."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from indexing.blocks import Block, Chunk, ParsedDocument
-from indexing.locators import Locator
+from indexing.blocks import Block, Chunk, Gap, ParsedDocument
+from indexing.locators import Locator, cells_name
+from indexing.verification import Verification
 
 _WIDTH = 100
 _BETWEEN_HEADINGS = " › "
@@ -15,22 +18,35 @@ _BETWEEN_HEADINGS = " › "
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A file that could be read: `document` and `chunks`; one that could not: `error`, its code and its sentence."""
+    """A file that could be read: `document` and `chunks`; one that could not: `error`, its code and its sentence.
+
+    `seconds`: how long parse, split and verify took, each in its process where it has one. `pictures`: drawn pages by number,
+    PNG with the size of the page.
+    """
 
     name: str
     document: ParsedDocument | None = None
     chunks: tuple[Chunk, ...] = ()
     error: tuple[str, str] | None = None
+    verification: Verification = field(default_factory=Verification)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         if self.error is not None or self.document is None:
             code, message = self.error or ("", "")
-            return {"errorCode": code, "message": message}
+            return {"file": self.name, "errorCode": code, "message": message, "seconds": self.seconds}
         return {
+            "file": self.name,
             "mediaType": self.document.media_type,
+            "title": self.document.title,
+            "language": self.document.language,
             "pages": self.document.pages,
-            "blocks": [_block_json(block) for block in self.document.blocks],
-            "chunks": [chunk.to_json() for chunk in self.chunks],
+            "blocks": [block.to_json() for block in self.document.blocks],
+            "chunks": [{**chunk.to_json(), "context": chunk.context} for chunk in self.chunks],
+            "gaps": [gap.to_json() for gap in self.document.gaps],
+            "leftOut": [left_out.to_json() for left_out in self.document.left_out],
+            "places": self.verification.to_json(),
+            "seconds": self.seconds,
         }
 
     def to_text(self) -> str:
@@ -38,58 +54,135 @@ class Inspection:
         if self.error is not None or self.document is None:
             code, message = self.error or ("", "")
             return f"{self.name}\n  Cannot be indexed: {message} ({code})"
-        counts = [self.document.media_type]
-        if self.document.pages is not None:
-            counts.append(_counted(self.document.pages, "page"))
-        counts += [_counted(len(self.document.blocks), "block"), _counted(len(self.chunks), "chunk")]
-        lines = [self.name, f"  {', '.join(counts)}"]
+        lines = [self.name, f"  {', '.join(self.counts())}"]
         if self.document.title:
             lines.append(f"  Title: {self.document.title}")
+        lines += [f"  {line}" for line in self.facts()]
         lines += ["", "Blocks, as read from the file"]
         lines += [_block_line(block) for block in self.document.blocks]
         lines += ["", "Chunks, as found by a search"]
         for chunk in self.chunks:
-            lines += _chunk_lines(chunk)
+            lines += _chunk_lines(chunk, is_there=chunk.ordinal not in self.verification.failed)
         return "\n".join(lines)
 
+    def counts(self) -> list[str]:
+        assert self.document is not None, "it could be read"
+        pages = [] if self.document.pages is None else [counted(self.document.pages, "page")]
+        blocks, chunks = counted(len(self.document.blocks), "block"), counted(len(self.chunks), "chunk")
+        return [self.document.media_type, *pages, blocks, chunks]
 
-def _block_json(block: Block) -> dict[str, Any]:
-    return {
-        "kind": block.kind.value,
-        "text": block.text,
-        "headingPath": list(block.heading_path),
-        "locator": block.locator.to_json(),
-    }
-
-
-def _block_line(block: Block) -> str:
-    kind = f"heading {block.level}" if block.level is not None else block.kind.value.replace("_", " ")
-    indent = "  " * len(block.heading_path)
-    return f"  {kind:<10} {_place(block.locator):<12} {indent}{_shortened(block.text, _WIDTH - 26 - len(indent))}"
-
-
-def _chunk_lines(chunk: Chunk) -> list[str]:
-    path = _BETWEEN_HEADINGS.join(chunk.heading_path) or "(no heading)"
-    head = f"  #{chunk.ordinal}  {_place(chunk.locator)}, {_counted(chunk.tokens, 'token')}  {path}"
-    body = []
-    for line in chunk.text.split("\n"):
-        body += textwrap.wrap(line, _WIDTH, initial_indent="      ", subsequent_indent="      ")
-    return [head, *body, ""]
+    def facts(self) -> list[str]:
+        """Places, gaps, what was kept out, and times, each in a line."""
+        assert self.document is not None, "it could be read"
+        found = self.verification
+        places = f"Places: {found.found} verified, {len(found.failed)} not found, {found.not_checkable} not checkable"
+        gaps = [f"Gap: {gap_line(gap)}" for gap in self.document.gaps]
+        kept_out = [f"Left out, {item.reason.value}: {_shortened(item.text, 80)}" for item in self.document.left_out]
+        times = ", ".join(f"{step} {seconds:.2f} s" for step, seconds in self.seconds.items())
+        return [places, *gaps, *kept_out, *([f"Time: {times}"] if times else [])]
 
 
-def _place(locator: Locator) -> str:
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Many files in a few numbers."""
+
+    files: int
+    pages: int
+    blocks: int
+    chunks: int
+    found: int
+    failed: int
+    not_checkable: int
+    gaps: int
+    errors: dict[str, int]  # files by code
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(cls, inspections: Sequence[Inspection]) -> Summary:
+        documents = [item.document for item in inspections if item.document is not None]
+        seconds: Counter[str] = Counter()
+        for item in inspections:
+            seconds.update(item.seconds)
+        return cls(
+            files=len(inspections),
+            pages=sum(document.pages or 0 for document in documents),
+            blocks=sum(len(document.blocks) for document in documents),
+            chunks=sum(len(item.chunks) for item in inspections),
+            found=sum(item.verification.found for item in inspections),
+            failed=sum(len(item.verification.failed) for item in inspections),
+            not_checkable=sum(item.verification.not_checkable for item in inspections),
+            gaps=sum(len(document.gaps) for document in documents),
+            errors=dict(Counter(item.error[0] for item in inspections if item.error is not None)),
+            seconds={step: round(value, 3) for step, value in seconds.items()},
+        )
+
+    def lines(self) -> list[str]:
+        errors = ", ".join(f"{count} {code}" for code, count in sorted(self.errors.items())) or "none"
+        checked = self.found + self.failed
+        share = f" ({100 * self.found / checked:.2f} % of those that can be checked)" if checked else ""
+        return [
+            ", ".join(
+                counted(number, noun)
+                for number, noun in (
+                    (self.files, "file"),
+                    (self.pages, "page"),
+                    (self.blocks, "block"),
+                    (self.chunks, "chunk"),
+                )
+            ),
+            f"Places: {self.found} verified{share}, {self.failed} not found, {self.not_checkable} not checkable",
+            f"Gaps: {self.gaps}",
+            f"Files that cannot be indexed: {errors}",
+            f"Time: {', '.join(f'{step} {seconds:.2f} s' for step, seconds in self.seconds.items()) or 'none'}",
+        ]
+
+
+def gap_line(gap: Gap) -> str:
+    places = [
+        f"{kind} {value}" for kind, value in (("page", gap.page), ("sheet", gap.sheet), ("slide", gap.slide)) if value
+    ]
+    return f"{' '.join(places) or 'document'}: {gap.reason.value.replace('_', ' ')}"
+
+
+def place_line(locator: Locator) -> str:
+    """“page 3–4”, “sheet Prices B4:F17”, “slide 2”, “lines 7–9”."""
     if locator.page is not None:
         return f"page {locator.page}" + (f"–{locator.page_end}" if locator.page_end is not None else "")
+    if locator.sheet is not None:
+        return f"sheet {locator.sheet}" + (f" {cells_name(locator.cells)}" if locator.cells else "")
+    if locator.slide is not None:
+        return f"slide {locator.slide}"
     if locator.lines is not None:
         first, last = locator.lines
         return f"line {first}" if first == last else f"lines {first}–{last}"
     return ""
 
 
+def path_line(chunk: Chunk) -> str:
+    return _BETWEEN_HEADINGS.join(chunk.heading_path) or "(no heading)"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _block_line(block: Block) -> str:
+    kind = f"heading {block.level}" if block.level is not None else block.kind.value.replace("_", " ")
+    indent = "  " * len(block.heading_path)
+    return f"  {kind:<10} {place_line(block.locator):<12} {indent}{_shortened(block.text, _WIDTH - 26 - len(indent))}"
+
+
+def _chunk_lines(chunk: Chunk, *, is_there: bool) -> list[str]:
+    doubt = "" if is_there else ", NOT FOUND THERE"
+    head = (
+        f"  #{chunk.ordinal}  {place_line(chunk.locator)}{doubt}, {counted(chunk.tokens, 'token')}  {path_line(chunk)}"
+    )
+    body = []
+    for line in chunk.text.split("\n"):
+        body += textwrap.wrap(line, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return [head, *body, ""]
+
+
 def _shortened(text: str, width: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= width else f"{line[: max(width, 10) - 1]}…"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -41,6 +41,16 @@ class Locator:
     def last_page(self) -> int | None:
         return self.page_end if self.page_end is not None else self.page
 
+    def regions(self) -> list[tuple[int, Region | None]]:
+        """Each page of it, with the region on that page; None is the whole page."""
+        first, last = self.page, self.last_page
+        if first is None or last is None:
+            return []
+        if first == last:
+            return [(first, self.region)]
+        between: list[tuple[int, Region | None]] = [(page, None) for page in range(first + 1, last)]
+        return [(first, self.region), *between, (last, self.region_end)]
+
     def to_json(self) -> dict[str, Any]:
         values = {
             "span": list(self.span),

@@ -29,9 +29,10 @@ def default_config() -> dict[str, Any]:
     }
 
 
-def splitter_config() -> dict[str, Any]:
-    """The splitter's part of it. A setting that the strategy does not read is not in it: to change it changes nothing."""
-    strategy = settings.KB_SPLITTER_STRATEGY
+def splitter_config(strategy: str = "") -> dict[str, Any]:
+    """The splitter's part of it, of another strategy if one is named. A setting that the strategy does not read is not in it:
+    to change it changes nothing."""
+    strategy = strategy or settings.KB_SPLITTER_STRATEGY
     config = {
         "strategy": strategy,
         "revision": SPLITTER_REVISION,

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
-from documents.media_types import DOCX, HTML, IMAGES, ODS, PDF, PPTX, XLS, XLSX
+from documents.media_types import DOCX, HTML, IMAGES, JSON, ODS, PDF, PPTX, XLS, XLSX
 from indexing.verification.claims import Claim, Outcome, Verification, claims_of
 
 __all__ = ["Claim", "Outcome", "Verification", "claims_of", "is_plain", "verify"]
@@ -33,7 +33,8 @@ _MODULES = {
     DOCX: "indexing.verification.word_text",
     HTML: "indexing.verification.page_text",
 }
-_LINES = "indexing.verification.lines"
+_LINES = {JSON: "indexing.verification.json_lines"}
+_OTHER = "indexing.verification.lines"
 
 
 class Verifier(Protocol):
@@ -57,7 +58,7 @@ def verify(
     content: bytes, media_type: str, claims: Sequence[Claim], *, checkpoint: Callable[[], None] = lambda: None
 ) -> Verification:
     """Look for each claim's text at its place in `content`. What `checkpoint` raises ends the work."""
-    module = cast(Verifier, import_module(_MODULES.get(media_type, _LINES)))
+    module = cast(Verifier, import_module({**_MODULES, **_LINES}.get(media_type, _OTHER)))
     counted = {outcome: list[int]() for outcome in Outcome}
     for claim, outcome in zip(claims, module.outcomes(content, claims), strict=True):
         counted[outcome if claim.is_shown else Outcome.ELSEWHERE].append(claim.ordinal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -11,6 +12,8 @@ from indexing.verification.measure import ENOUGH, letters, units, without_label
 _TRIES = 20  # places where a text may begin
 _LOOKED_FOR = 8  # words at the beginning of a text, one of which is looked for: the first itself may be a label
 _ROOM = 60  # words that may stand between those of one text, beyond its own number: notes, fields, alternative texts
+_COMMAND = re.compile(r"\\[a-zA-Z]+")  # of TeX
+_FORMULA = re.compile(r"\\[a-zA-Z]+|[_^]\{")
 
 
 def outcomes(text: str, claims: Sequence[Claim]) -> Iterator[Outcome]:
@@ -39,6 +42,10 @@ class _Original:
             if (begin := begin if begin >= 0 else self._letters.find(wanted)) >= 0:
                 self._at = begin
                 return len(parts)
+        if _FORMULA.search(
+            text
+        ):  # written out in TeX: its letters are the file's, its commands and their order are not
+            return len(parts) if all(part in self._letters for part in units(_COMMAND.sub(" ", text))) else 0
         return max((self._matched(parts, begin) for begin in self._begins(parts)), default=0)
 
     def _begins(self, parts: Sequence[str]) -> list[int]:

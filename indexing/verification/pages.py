@@ -36,13 +36,13 @@ class _Reader:
         self._open = lru_cache(maxsize=4)(self._opened)  # chunks come in the order of pages
 
     def exists(self, locator: Locator) -> bool:
-        regions = _regions(locator)
+        regions = locator.regions()
         if not regions or not 1 <= regions[0][0] <= regions[-1][0] <= len(self._document):
             return False
         return all(region is None or self._is_inside(page, region) for page, region in regions)
 
     def text(self, locator: Locator) -> Place:
-        return Place("".join(self._text(page, region) for page, region in _regions(locator)))
+        return Place("".join(self._text(page, region) for page, region in locator.regions()))
 
     def _opened(self, number: int) -> tuple[Any, Any]:
         page = self._document[number - 1]
@@ -69,17 +69,6 @@ class _Reader:
             top=max(one[1], other[1]),
         )
         return bounded
-
-
-def _regions(locator: Locator) -> list[tuple[int, Region | None]]:
-    """Each page of a place, with the region on it; None is the whole page."""
-    first, last = locator.page, locator.last_page
-    if first is None or last is None:
-        return []
-    if first == last:
-        return [(first, locator.region)]
-    between: list[tuple[int, Region | None]] = [(page, None) for page in range(first + 1, last)]
-    return [(first, locator.region), *between, (last, locator.region_end)]
 
 
 def _on_page(page: Any, x: float, y: float) -> tuple[float, float]:

@@ -26,8 +26,8 @@ LAYERS = (
     ),
     (
         "pure",
-        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection rendering "
-        "verification parsers splitters embedders shutdown supervisor",
+        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection inspection_page "
+        "side_by_side rendering verification parsers splitters embedders shutdown supervisor",
     ),
 )
 LEVEL = {name: level for level, (_, names) in enumerate(LAYERS) for name in names.split()}

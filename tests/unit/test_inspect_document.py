@@ -11,9 +11,10 @@ from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from indexing.blocks import Block, BlockKind, Chunk, ParsedDocument
+from indexing.blocks import Block, BlockKind, Chunk, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
 from indexing.inspection import Inspection
 from indexing.locators import Locator
+from indexing.verification import Verification
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = "# 休假制度\n\n年假为十五天。\n\n## Pay\n\n| Kind | Days |\n|---|---|\n| Sick | 30 |\n"
@@ -49,11 +50,25 @@ def test_one_file_is_one_object(policy: Path) -> None:
     result = json.loads(printed)
     for chunk in result["chunks"]:
         assert 0 < chunk.pop("tokens") <= django_settings.KB_CHUNK_TOKENS
+    assert set(result.pop("seconds")) == {"parse", "split", "verify"}
+    language = result.pop("language")
+    assert language in (None, "zh", "en")
     assert result == {
+        "file": "policy.md",
+        "title": "休假制度",
+        "gaps": [],
+        "leftOut": [],
+        "places": {"found": 2, "failed": [], "notCheckable": 0},
         "mediaType": "text/markdown",
         "pages": None,
         "blocks": [
-            {"kind": "heading", "text": "休假制度", "headingPath": [], "locator": {"span": [0, 4], "lines": [1, 1]}},
+            {
+                "kind": "heading",
+                "text": "休假制度",
+                "headingPath": [],
+                "level": 1,
+                "locator": {"span": [0, 4], "lines": [1, 1]},
+            },
             {
                 "kind": "paragraph",
                 "text": "年假为十五天。",
@@ -64,6 +79,7 @@ def test_one_file_is_one_object(policy: Path) -> None:
                 "kind": "heading",
                 "text": "Pay",
                 "headingPath": ["休假制度"],
+                "level": 2,
                 "locator": {"span": [15, 18], "lines": [5, 5]},
             },
             {
@@ -71,6 +87,8 @@ def test_one_file_is_one_object(policy: Path) -> None:
                 "text": "Kind | Days\nSick | 30",
                 "headingPath": ["休假制度", "Pay"],
                 "locator": {"span": [20, 41], "lines": [7, 9]},
+                "rows": [["Kind", "Days"], ["Sick", "30"]],
+                "headerRows": 1,
             },
         ],
         "chunks": [
@@ -79,12 +97,14 @@ def test_one_file_is_one_object(policy: Path) -> None:
                 "text": "年假为十五天。",
                 "headingPath": ["休假制度"],
                 "locator": {"span": [6, 13], "lines": [3, 3]},
+                "context": "休假制度",
             },
             {
                 "ordinal": 1,
                 "text": "Kind | Days\nSick | 30",
                 "headingPath": ["休假制度", "Pay"],
                 "locator": {"span": [20, 41], "lines": [7, 9]},
+                "context": "休假制度 › Pay",
             },
         ],
     }
@@ -95,7 +115,9 @@ def test_several_files_are_an_array_and_some_failures_are_partial(policy: Path, 
     first, second = json.loads(printed)
     assert code == 3
     assert first["mediaType"] == "text/markdown"
+    second.pop("seconds")
     assert second == {
+        "file": "report.pdf",
         "errorCode": "DOCUMENT_CORRUPT",
         "message": "The file is damaged and cannot be opened. Open it in its own program, save it again and upload it as "
         "a new version.",
@@ -119,7 +141,7 @@ def test_a_file_that_cannot_be_indexed(tmp_path: Path, name: str, content: bytes
     result = json.loads(printed)
     assert code == 1
     assert result["errorCode"] == error
-    assert set(result) == {"errorCode", "message"}
+    assert set(result) == {"file", "errorCode", "message", "seconds"}
     assert result["message"].endswith(".")
 
 
@@ -140,7 +162,7 @@ def test_limits_come_from_the_settings(policy: Path, settings: django_settings) 
 def test_a_missing_file_alone_is_a_usage_error_in_one_sentence(tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path / "none.md", f"There is no file {tmp_path / 'none.md'}."),
-        (tmp_path, f"{tmp_path} is a directory, not a file."),
+        (tmp_path, f"There are no files in {tmp_path}."),
     ):
         with pytest.raises(CommandError) as caught:
             run(path)
@@ -150,20 +172,20 @@ def test_a_missing_file_alone_is_a_usage_error_in_one_sentence(tmp_path: Path) -
 
 def test_a_missing_file_among_several_is_one_that_failed(policy: Path, tmp_path: Path) -> None:
     missing = tmp_path / "none.md"
-    printed, code = run(policy, tmp_path, missing)
-    read, directory, none = json.loads(printed)
+    printed, code = run(policy, missing)
+    read, none = json.loads(printed)
     assert code == 3
     assert read["mediaType"] == "text/markdown"
-    assert directory == {"errorCode": "FILE_UNREADABLE", "message": f"{tmp_path} is a directory, not a file."}
-    assert none == {"errorCode": "FILE_UNREADABLE", "message": f"There is no file {missing}."}
-    assert run(missing, tmp_path)[1] == 1
+    assert (none["errorCode"], none["message"]) == ("FILE_UNREADABLE", f"There is no file {missing}.")
+    assert run(missing, missing)[1] == 1
 
 
 def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
     (tmp_path / "empty.md").touch()
     printed, code = run(tmp_path / "empty.md")
     assert code == 1
-    assert json.loads(printed) == {"errorCode": "NO_TEXT", "message": "The file is empty."}
+    result = json.loads(printed)
+    assert (result["errorCode"], result["message"]) == ("NO_TEXT", "The file is empty.")
 
 
 def test_text_for_a_person(policy: Path, damaged: Path) -> None:
@@ -185,9 +207,10 @@ def test_text_says_where_things_are() -> None:
     chunk = Chunk(0, "word " * 40, (), Locator((0, 200), page=3), tokens=1)
     lines = Inspection("a.pdf", document, (chunk,)).to_text().split("\n")
     assert lines[1] == "  application/pdf, 1 page, 1 block, 1 chunk"
-    assert lines[4].startswith("  paragraph  page 3–4     word word")
-    assert lines[4].endswith("…")
-    assert lines[7] == "  #0  page 3, 1 token  (no heading)"
+    assert lines[2] == "  Places: 0 verified, 0 not found, 0 not checkable"
+    assert lines[5].startswith("  paragraph  page 3–4     word word")
+    assert lines[5].endswith("…")
+    assert lines[8] == "  #0  page 3, 1 token  (no heading)"
     assert max(map(len, lines)) <= 110
 
 
@@ -208,3 +231,43 @@ def test_as_a_program_without_a_database(policy: Path) -> None:
     assert missing.stderr.strip() == f"CommandError: There is no file {policy.with_name('none.md')}."
     assert program().returncode == 2
     assert program(policy, "--format", "xml").returncode == 2
+
+
+def test_a_folder_is_all_of_its_files(policy: Path, damaged: Path, tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "more.txt").write_text("One sentence.")
+    (tmp_path / ".hidden.txt").write_text("Not looked at.")
+    printed, code = run(tmp_path, "--format", "text")
+    assert code == 3
+    summary = printed[printed.index("Summary\n") :].strip().split("\n")
+    assert summary[1].startswith("3 files, 0 pages, ")
+    assert summary[2] == "Places: 3 verified (100.00 % of those that can be checked), 0 not found, 0 not checkable"
+    assert summary[3:5] == ["Gaps: 0", "Files that cannot be indexed: 1 DOCUMENT_CORRUPT"]
+    assert summary[5].startswith("Time: parse ")
+    assert [item["file"] for item in json.loads(run(tmp_path)[0])] == ["more.txt", "policy.md", "report.pdf"]
+
+
+def test_another_strategy(policy: Path, settings: django_settings) -> None:
+    policy.write_text("# T\n\nOne sentence stands here.\n\nAnother one stands there.\n")
+    by_structure = json.loads(run(policy)[0])["chunks"]
+    by_characters = json.loads(run(policy, "--strategy", "fixed")[0])["chunks"]
+    assert [chunk["headingPath"] for chunk in by_structure] == [["T"]]
+    assert by_characters != by_structure
+
+
+def test_what_is_missing_is_named() -> None:
+    text = "A line."
+    document = ParsedDocument(
+        "application/pdf",
+        text,
+        (Block(BlockKind.PARAGRAPH, text, Locator((0, 7), page=1)),),
+        pages=2,
+        gaps=(Gap(GapReason.UNREADABLE, page=2),),
+        left_out=(LeftOut(LeftOutReason.PAGE_NUMBER, "1 | 2", (1, 2)),),
+    )
+    chunk = Chunk(0, text, (), Locator((0, 7), page=1), tokens=1)
+    shown = Inspection("a.pdf", document, (chunk,), verification=Verification(0, (0,))).to_text()
+    assert "  Gap: page 2: unreadable\n" in shown
+    assert "  Left out, page_number: 1 | 2\n" in shown
+    assert "  #0  page 1, NOT FOUND THERE, 1 token" in shown
