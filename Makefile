@@ -1,10 +1,11 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test lint format chaos bench-queue clean
+.PHONY: help demo stop test lint format chaos bench-queue bench-parsing peers clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
 PY := $(VENV)/bin/python
+PEERS := .venv-peers
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -33,10 +34,16 @@ chaos: $(VENV)/development .env ## break everything at once and look for mistake
 bench-queue: $(VENV)/development ## how fast the queue is, beside a plain script (ARGS="--format json --full")
 	@$(PY) -m tests.benchmarks.bench_queue $(ARGS)
 
+bench-parsing: $(VENV)/development .env ## how the files of a folder are read, beside other tools (ARGS="--corpus DIR --format json")
+	@$(PY) -m tests.benchmarks.bench_parsing $(ARGS)
+
+peers: $(PEERS)/bin/python ## install the tools that bench-parsing measures ours beside
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+
 clean: ## remove the environment and all data of the demo and the tests
 	@for folder in "$(CURDIR)/.data" "$(CURDIR)/.data/tests"; do \
 	  test ! -e "$$folder/postgres/postmaster.pid" || $(PY) -m kbsite.demo.janitor "$$folder" </dev/null || exit 1; done
-	rm -rf $(VENV) .data static-root
+	rm -rf $(VENV) $(PEERS) .data static-root
 
 .env: .env.example
 	@test -e .env || { cat .env.example; echo "KB_SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(50))')"; } > .env
@@ -53,3 +60,6 @@ $(VENV)/development: requirements.txt requirements-dev.txt constraints.txt | $(V
 
 $(VENV)/bin/python:
 	@sh .ci/python $(VENV)
+
+$(PEERS)/bin/python:
+	@sh .ci/python $(PEERS)
