@@ -14,11 +14,14 @@ from typing import Any
 
 from python_calamine import CalamineWorkbook
 
-from indexing.locators import Cells
+from indexing.locators import Cells, cells_from_name
 from indexing.verification.claims import Claim, Outcome
 from indexing.verification.measure import ENOUGH, Place, units
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+")
+_MOST_PLACES = 5_000_000  # of a sheet
+_SHEETS = re.compile(r"xl/worksheets/[^/]+\.xml")
+_PLACE = re.compile(rb'<(?:\w+:)?c r="([A-Z]{1,3})(\d{1,7})"')
 _BESIDE = re.compile(r"xl/(?:drawings|comments|threadedComments)[^_]*\.xml")
 _WRITTEN = re.compile(rb"<(?:\w+:)?(?:t|text)(?: [^>]*)?>([^<]+)<")
 _EPOCH = datetime(1899, 12, 30)  # day 0 of a sheet, where days are not told from numbers
@@ -27,6 +30,9 @@ _SCALES = (1.0, 100.0, 1e-3, 1e-6, 1e-9)  # as written, in per cent, in thousand
 
 
 def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
+    if _is_too_wide(content, claims):
+        yield from [Outcome.NOT_CHECKABLE] * len(claims)
+        return
     book = CalamineWorkbook.from_filelike(io.BytesIO(content))
     aside = lru_cache(maxsize=1)(lambda: _beside_cells(content))
     sheet = lru_cache(maxsize=2)(lambda name: _Sheet(book.get_sheet_by_name(name)))
@@ -38,6 +44,24 @@ def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
             values = sheet(name).values(cells)
             found = _holds(values, claim.texts) or (aside() and _holds([*values, aside()], claim.texts))
             yield Outcome.FOUND if found else Outcome.ELSEWHERE
+
+
+def _is_too_wide(content: bytes, claims: Sequence[Claim]) -> bool:
+    """Whether calamine, which makes a place for every empty cell up to the last filled one, would end the process."""
+    reach = [cells[2] * cells[3] for claim in claims if (cells := claim.locator.cells)]
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        with zipfile.ZipFile(io.BytesIO(content)) as package:
+            for name in filter(_SHEETS.match, package.namelist()):
+                columns, rows = set[bytes](), 0
+                for place in _PLACE.finditer(package.read(name)):
+                    columns.add(place[1])
+                    rows = max(rows, int(place[2]))
+                reach.append(rows * max(map(_number_of, columns), default=0))
+    return max(reach, default=0) > _MOST_PLACES
+
+
+def _number_of(column: bytes) -> int:
+    return cells_from_name(f"{column.decode()}1:{column.decode()}1")[0]
 
 
 def _beside_cells(content: bytes) -> str:
