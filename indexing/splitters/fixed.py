@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from indexing.blocks import Block, Chunk, ParsedDocument
+from indexing.blocks import Chunk, ParsedDocument
 from indexing.splitters.cuts import trimmed
 from indexing.splitters.measure import Meter
 from indexing.splitters.options import Options
 from indexing.splitters.packing import check_budget, check_number
 from indexing.splitters.places import Places
-from indexing.splitters.sections import Section
+from indexing.splitters.sections import Section, place_of
 
 
 def split(document: ParsedDocument, *, title: str, meter: Meter, budget: int, options: Options) -> Iterator[Chunk]:
@@ -34,7 +34,7 @@ def _windows(
     document: ParsedDocument, head: str, meter: Meter, budget: int, options: Options
 ) -> Iterator[tuple[int, int, Section]]:
     """(start, end, the blocks of its sheet or slide), without blank ends."""
-    for _, blocks in groupby(document.blocks, key=_place):
+    for _, blocks in groupby(document.blocks, key=place_of):
         section = Section((), "", list(blocks))
         start, stop = section.blocks[0].locator.span[0], section.blocks[-1].locator.span[1]
         while start < stop:
@@ -54,7 +54,3 @@ def _fitting(text: str, start: int, end: int, head: str, meter: Meter, budget: i
             raise ValueError("The budget is too small for a single character.")
         start, end = trimmed(text, start, start + max((end - start) * 3 // 4, 1))
     return start, end
-
-
-def _place(block: Block) -> tuple[str | None, int | None]:
-    return block.locator.sheet, block.locator.slide

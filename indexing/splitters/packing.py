@@ -16,7 +16,7 @@ from indexing.splitters.units import Atom, Cutter, Unit
 
 MOST_CHUNKS = 20_000  # several thousand pages; embedding them takes hours
 SMALLEST_BUDGET = 32  # tokens; below it a tokenizer's marks and one rare character may not fit
-LEAST_FILLED = 0.4  # of a chunk's room, if there is more text: see _take
+LEAST_FILLED = 0.3  # of a chunk's room, if there is more text: see _take
 
 Outline = Callable[[Section, str], Iterator[Unit]]
 """The units of one section of a document's text, in order, made when they are needed."""

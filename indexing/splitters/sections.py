@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from indexing.blocks import Block, BlockKind
 from indexing.splitters.measure import Meter
@@ -42,19 +43,26 @@ def sections(blocks: Sequence[Block], *, title: str, meter: Meter, budget: int) 
             context, left_out = _context(title, block.heading_path, meter, budget)
             section = Section(block.heading_path, context)
             if above and len(above[0].heading_path) < left_out:
-                section.blocks.extend(above)
+                for place, headings in groupby(above, key=place_of):
+                    if place == place_of(block):
+                        section.blocks.extend(headings)
+                    else:
+                        found = list(headings)
+                        path = found[0].heading_path
+                        yield Section(path, _context(title, path, meter, budget)[0], found)
             above = []
         section.blocks.append(block)
     if section is not None:
         yield section
 
 
+def place_of(block: Block) -> tuple[str | None, int | None]:
+    """The sheet and the slide, which no chunk crosses."""
+    return block.locator.sheet, block.locator.slide
+
+
 def _go_together(one: Block, other: Block) -> bool:
-    return (one.heading_path, one.locator.sheet, one.locator.slide) == (
-        other.heading_path,
-        other.locator.sheet,
-        other.locator.slide,
-    )
+    return one.heading_path == other.heading_path and place_of(one) == place_of(other)
 
 
 def _is_above(heading: Block, following: Block | None) -> bool:
