@@ -82,10 +82,10 @@ class Table:
         return result
 
     def _header_rows(self) -> int:
-        """Rows at the top in which, or down to which, cells are merged, with the row below them."""
-        last = -1
+        """The first row, with those that its merged cells reach down to."""
+        last = 0
         for cell in sorted(self.cells, key=lambda cell: cell.row):
-            if cell.row <= last + 1 and (cell.last_column > cell.column or (cell.row == 0 and cell.last_row > 0)):
+            if cell.row <= last:
                 last = max(last, cell.last_row)
         return last + 1
 
