@@ -69,7 +69,7 @@ def join_lines(lines: list[str]) -> str:
     result = ""
     for line in lines:
         if result and line:
-            result += _glue(result[-1], line[0])
+            result += glue(result[-1], line[0])
         result += line
     return result
 
@@ -78,7 +78,8 @@ def is_cjk(character: str) -> bool:
     return _IS_CJK.match(character) is not None
 
 
-def _glue(left: str, right: str) -> str:
+def glue(left: str, right: str) -> str:
+    """What stands between the last character of a line and the first of the next, once they are one."""
     if left.isspace() or right.isspace():
         return ""
     if is_cjk(left) and is_cjk(right):

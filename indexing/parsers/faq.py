@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from indexing.blocks import BlockKind
+from indexing.locators import Locator, covering
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece
 
@@ -61,19 +62,30 @@ def _one_voice_each(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _merge(question: Piece, answer: Piece) -> Piece:
-    last_page = answer.page_end or answer.page
+    text = f"{question.text}\n{answer.text}"
+    shift = len(question.text) + 1
+    moved = [replace(part, span=(part.span[0] + shift, part.span[1] + shift)) for part in answer.parts]
+    whole = covering((0, len(text)), [_place(question), _place(answer)])
     return Piece(
         BlockKind.FAQ,
-        f"{question.text}\n{answer.text}",
-        page=question.page,
-        page_end=last_page if last_page != question.page else None,
-        region=_around(question, answer) if last_page == question.page else None,
+        text,
+        page=whole.page,
+        page_end=whole.page_end,
+        region=whole.region,
         lines=(question.lines[0], answer.lines[1]) if question.lines and answer.lines else None,
+        region_end=whole.region_end,
+        page_label=whole.page_label,
+        slide=question.slide,
+        parts=[*question.parts, *moved] if question.parts and answer.parts else (),
     )
 
 
-def _around(one: Piece, other: Piece) -> tuple[float, float, float, float] | None:
-    if one.region is None or other.region is None:
-        return None
-    a, b = one.region, other.region
-    return (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+def _place(piece: Piece) -> Locator:
+    return Locator(
+        (0, len(piece.text)),
+        page=piece.page,
+        page_end=piece.page_end,
+        region=piece.region,
+        region_end=piece.region_end,
+        page_label=piece.page_label,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,16 +12,18 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from documents.media_types import PDF
-from indexing.blocks import BlockKind, Gap, ParsedDocument
+from indexing.blocks import Gap, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
 from indexing.parsers import limits
-from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.assemble import assemble
+from indexing.parsers.clean import one_line
 from indexing.parsers.faq import pair_questions
-from indexing.parsers.outline import is_list_item
+from indexing.parsers.pdf_continued import join_tables
 from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings, words_of
 from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
 from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
+from indexing.parsers.pdf_pieces import pieces_of_text
 from indexing.parsers.pdf_rules import read_rules
 from indexing.parsers.pdf_scans import read_scan
 from indexing.parsers.pdf_tables import find_tables
@@ -47,15 +49,15 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
         with pdfium.PdfDocument(content) as document:
             pages = _read_pages(document)
             scanned = [scans.read(number, partial(_scan, document, number)) for number in _without_text(pages)]
-            outline = _outline(document)
+            outline, labels = _outline(document), _labels(document)
             metadata_title = document.get_metadata_value("Title").strip()
     except pdfium.PdfiumError as error:
         raise (DocumentEncrypted if error.err_code in _PASSWORD_ERRORS else DocumentCorrupt)() from error
     pages = without_furniture(pages)
     body = body_size(pages)
-    found = paragraphs(pages)
+    found = join_tables(paragraphs(pages))
     levels = find_headings(found, body, outline)
-    pieces = pair_questions(_pieces(found, levels))
+    pieces = pair_questions(pieces_of_text(found, levels, labels))
     title = _title(found, levels, body)
     if title is None and not _JUNK_TITLE.search(metadata_title):
         title = metadata_title
@@ -117,22 +119,13 @@ def _outline(document: Any) -> dict[int, dict[str, int]]:
     return outline
 
 
-def _pieces(found: list[Paragraph], levels: dict[int, int]) -> Iterator[Piece]:
-    for position, paragraph in enumerate(found):
-        page, page_end = paragraph.pages
-        piece = Piece(BlockKind.PARAGRAPH, page=page, region=paragraph.region)
-        if page_end != page:
-            piece.page_end, piece.region = page_end, None
-        if paragraph.table is not None:
-            piece.kind, piece.rows = BlockKind.TABLE, paragraph.table.rows
-            piece.header_rows = paragraph.table.header_rows
-        else:
-            piece.text = paragraph.text
-            if position in levels:
-                piece.kind, piece.level = BlockKind.HEADING, levels[position]
-            elif is_list_item(piece.text):
-                piece.kind = BlockKind.LIST_ITEM
-        yield piece
+def _labels(document: Any) -> dict[int, str]:
+    labels = {}
+    for index in range(len(document)):
+        label = one_line(document.get_page_label(index)[: limits.LABEL_CHARACTERS])
+        if label and label != str(index + 1):
+            labels[index + 1] = label
+    return labels
 
 
 def _title(found: list[Paragraph], levels: dict[int, int], body: float) -> str | None:

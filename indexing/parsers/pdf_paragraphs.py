@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from indexing.locators import Region, around
-from indexing.parsers.clean import is_cjk, join_lines
+from indexing.blocks import BlockKind
+from indexing.parsers.clean import glue, is_cjk
 from indexing.parsers.faq import opens_turn
 from indexing.parsers.outline import is_list_item
 from indexing.parsers.pdf_types import Line, Page, Table
@@ -19,32 +19,40 @@ _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s")  # the text after it may han
 _LOOK_AROUND = 15  # lines before and after that show how wide a column is
 
 Item = Line | Table
+Column = tuple[float, float]  # left and right edge of the text around a line
 
 
 @dataclass(slots=True)
 class Paragraph:
-    """Lines that belong together, or one table."""
+    """Lines that belong together, or the parts of one table. `kind`: what is known of it beside its text."""
 
     lines: list[Line] = field(default_factory=list)
-    table: Table | None = None
+    tables: list[Table] = field(default_factory=list)
+    is_note: bool = False  # at the foot of a page
+    kind: BlockKind | None = None
+    column: Column = (0.0, 0.0)  # of its last line
 
     @property
     def text(self) -> str:
-        parts = [""]
+        return self.joined()[0]
+
+    def joined(self) -> tuple[str, list[tuple[int, int]]]:
+        """The text, and the span of each line in it."""
+        parts, spans, end, broken = list[str](), [], 0, True
         for line in self.lines:
-            parts[-1] += line.text
-            if not line.hyphenated:
-                parts.append("")
-        return join_lines([part for part in parts if part])
+            between = "" if broken else glue(parts[-1][-1], line.text[0])
+            start = end + len(between)
+            end = start + len(line.text)
+            parts += [between, line.text]
+            spans.append((start, end))
+            broken = line.hyphenated
+        return "".join(parts), spans
 
     @property
     def pages(self) -> tuple[int, int]:
-        return (self.table.page, self.table.page) if self.table else (self.lines[0].page, self.lines[-1].page)
-
-    @property
-    def region(self) -> Region:
-        """On its first page."""
-        return self.table.region if self.table else around([x.region for x in self.lines if x.page == self.pages[0]])
+        """The first and the last one."""
+        items = self.lines or self.tables
+        return items[0].page, items[-1].page
 
 
 def body_size(pages: Sequence[Page]) -> float:
@@ -65,17 +73,18 @@ def paragraphs(pages: Sequence[Page]) -> list[Paragraph]:
         pitches = _pitches(page.lines)
         for position, item in enumerate(items):
             if isinstance(item, Table):
-                result.append(Paragraph(table=item))
+                result.append(Paragraph(tables=[item]))
                 continue
             column = _column(items, position, item)
             if result and result[-1].lines and _continues(result[-1], item, column, pitches[round(item.size)], body):
                 result[-1].lines.append(item)
             else:
                 result.append(Paragraph([item]))
+            result[-1].column = column
     return result
 
 
-def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pitch: float, body: float) -> bool:
+def _continues(paragraph: Paragraph, line: Line, column: Column, pitch: float, body: float) -> bool:
     """Whether `line` goes on in `paragraph`. `column` is its (left, right), `pitch` the usual distance of lines."""
     last = paragraph.lines[-1]
     if last.hyphenated:
@@ -85,7 +94,14 @@ def _continues(paragraph: Paragraph, line: Line, column: tuple[float, float], pi
     if is_list_item(line.text) or opens_turn(line.text) or (_is_row(last.text) and _is_row(line.text)):
         return False
     if line.page != last.page or line.top < last.top - 0.5 * last.size:  # the next page or column
-        return abs(line.size - body) < 0.1 * body and not line.bold and _runs_on(last, line, None)
+        if (
+            line.page > last.page + 1
+            or line.bold
+            or abs(line.size - body) > 0.1 * body
+            or _ENDS_SENTENCE.search(last.text)
+        ):
+            return False
+        return _runs_on(last, line, paragraph.column)
     if abs(line.top - last.top) < 0.3 * last.size:  # PDFium cut one row into pieces
         return True
     distance = line.bottom - last.bottom
@@ -109,11 +125,9 @@ def _is_row(text: str) -> bool:
     return len(words) > 2 and sum(any(c.isdigit() for c in word) for word in words) * 2 >= len(words)
 
 
-def _runs_on(last: Line, line: Line, column: tuple[float, float] | None) -> bool:
+def _runs_on(last: Line, line: Line, column: Column) -> bool:
     """Whether the text of `last` goes on in `line`: it was full, or stops in the middle of a sentence."""
     ended = _ENDS_SENTENCE.search(last.text) is not None
-    if column is None:  # the column of `last` is not at hand
-        return not ended
     left, right = column
     room = right - last.right
     first_word = line.text.split(" ", 1)[0]
@@ -125,13 +139,13 @@ def _runs_on(last: Line, line: Line, column: tuple[float, float] | None) -> bool
     return line.text[0].islower() or (is_cjk(line.text[0]) and is_cjk(last.text[-1]) and room < 0.4 * (right - left))
 
 
-def _is_centered(last: Line, line: Line, column: tuple[float, float]) -> bool:
+def _is_centered(last: Line, line: Line, column: Column) -> bool:
     """Both lines lie around the column's middle and neither fills it."""
     middle = (column[0] + column[1]) / 2
     return all(abs((x.left + x.right) / 2 - middle) < x.size and x.left > column[0] + 2 * x.size for x in (last, line))
 
 
-def _column(items: Sequence[Item], position: int, line: Line) -> tuple[float, float]:
+def _column(items: Sequence[Item], position: int, line: Line) -> Column:
     """The left and right edge of the text around a line: of the lines near it that start at about the same place."""
     near = items[max(position - _LOOK_AROUND, 0) : position + _LOOK_AROUND]
     alike = [

@@ -210,13 +210,29 @@ def test_a_cell_merged_over_rows_is_in_each_and_a_label_over_each_of_its_columns
     assert block.header_rows == 1
 
 
-def test_a_table_over_a_page_break_has_its_header_twice() -> None:
-    rows = [["No.", "Name"], *([str(i), f"Person {i}"] for i in range(60))]
+@pytest.mark.parametrize("header", [["No.", "Name"], ["序号", "姓名"]])
+def test_a_table_over_a_page_break_is_one_with_its_header_once(header: list[str]) -> None:
+    rows = [header, *([str(i), f"Person {i}"] for i in range(60))]
     document = parsed(typeset([Table(rows, style=GRID, repeatRows=1)]))
-    tables = [block for block in document.blocks if block.kind is BlockKind.TABLE]
-    assert [table.locator.page for table in tables] == [1, 2]
-    assert [table.rows[0] for table in tables] == [("No.", "Name")] * 2
-    assert [row[1] for table in tables for row in table.rows[1:]] == [f"Person {i}" for i in range(60)]
+    (table,) = document.blocks
+    assert table.kind is BlockKind.TABLE
+    assert (table.locator.page, table.locator.page_end) == (1, 2)
+    assert table.rows == tuple(map(tuple, rows))
+    assert table.header_rows == 1
+    assert [document.text[slice(*part.span)] for part in table.parts] == table.text.split("\n")
+    pages = [part.page for part in table.parts]
+    assert pages == sorted(pages)
+    assert set(pages) == {1, 2}
+    first_on_2 = table.parts[pages.index(2)]
+    assert first_on_2.region is not None
+    assert 90 < first_on_2.region[1] < 120  # below the header drawn again, not on it
+
+
+def test_two_tables_on_two_pages_with_their_own_headers_stay_two() -> None:
+    one = [["Country", "Cases"], *([f"Land {i}", str(i)] for i in range(5))]
+    other = [["Country", "Deaths"], *([f"Land {i}", str(2 * i)] for i in range(5))]
+    document = parsed(typeset([Table(one, style=GRID), PageBreak(), Table(other, style=GRID)]))
+    assert [block.rows for block in document.blocks] == [tuple(map(tuple, one)), tuple(map(tuple, other))]
 
 
 def test_a_box_round_a_paragraph_is_no_table() -> None:
@@ -254,7 +270,30 @@ def test_a_paragraph_goes_on_over_a_page_break() -> None:
     assert document.pages == 2
     assert outline(document) == [("paragraph", f"{LONG} {LONG}")]
     locator = document.blocks[0].locator
-    assert (locator.page, locator.page_end, locator.region) == (1, 2, None)
+    assert (locator.page, locator.page_end) == (1, 2)
+    assert locator.region is not None
+    assert locator.region_end is not None
+    assert locator.region[3] > 700  # the foot of one page
+    assert locator.region_end[1] < 100  # the head of the next
+    lines = [document.text[slice(*part.span)] for part in document.blocks[0].parts]
+    assert " ".join(lines) == document.text
+    assert [part.page for part in document.blocks[0].parts] == sorted(
+        part.page or 0 for part in document.blocks[0].parts
+    )
+
+
+def test_what_is_printed_on_a_page_is_told_where_it_is_not_its_number() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.addPageLabel(0, "ROMAN_LOWER", start=3)
+        canvas.addPageLabel(1, "ARABIC", start=2)
+        for text in ("Preface.", "Text."):
+            canvas.drawString(72, 700, text)
+            canvas.showPage()
+
+    assert [(block.locator.page, block.locator.page_label) for block in parsed(drawn(draw)).blocks] == [
+        (1, "iii"),
+        (2, None),
+    ]
 
 
 def test_the_outline_makes_headings_and_gives_their_level() -> None:
