@@ -68,19 +68,31 @@ def from_docling(source: str) -> Reading:
     return Reading("\n".join(parts), tuple(headings), tuple(tables))
 
 
-def _items(document: dict[str, Any], parent: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _items(document: dict[str, Any], parent: dict[str, Any], told: set[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Each once: a caption may be a child of the body, too."""
+    told = set() if told is None else told
     for reference in parent.get("children", ()):
-        kind, number = reference["$ref"].split("/")[1:]
-        item = document[kind][int(number)]
-        if item.get("content_layer", "body") != "body":
+        item = _item(document, reference)
+        kind = reference["$ref"].split("/")[1]
+        if item.get("content_layer", "body") != "body" or reference["$ref"] in told:
             continue
+        told.add(reference["$ref"])
         if kind in ("texts", "tables") or item["label"] == "sheet":
             yield item
         if kind in ("texts", "groups"):
-            yield from _items(document, item)
-        else:  # of a table or a picture the captions alone: a table's cells hold the rest once more
-            for caption in item.get("captions", ()):
-                yield document["texts"][int(caption["$ref"].rsplit("/", 1)[1])]
+            yield from _items(document, item, told)
+            continue
+        # Of a table or a picture the captions alone, a table's cells hold the rest once more; a chart is its numbers.
+        chart = (item.get("meta") or {}).get("tabular_chart")
+        if chart:
+            yield {"label": "table", "data": chart["chart_data"]}
+        yield from _items(document, {"children": item.get("captions", ())}, told)
+
+
+def _item(document: dict[str, Any], reference: dict[str, str]) -> dict[str, Any]:
+    kind, number = reference["$ref"].split("/")[1:]
+    result: dict[str, Any] = document[kind][int(number)]
+    return result
 
 
 def _docling_table(item: dict[str, Any]) -> Table:

@@ -75,12 +75,15 @@ def test_icdar_regions_are_parts_of_one_table_moved_by_their_increments() -> Non
     assert second.cells == ()
 
 
+_BODY = ("texts/0", "groups/0", "texts/2", "texts/3", "groups/1", "pictures/0")
+
+
 def _docling() -> str:
     cell = {"start_row_offset_idx": 0, "end_row_offset_idx": 1, "start_col_offset_idx": 0, "end_col_offset_idx": 2}
     body = {"content_layer": "body"}
     return json.dumps(
         {
-            "body": {"children": [{"$ref": f"#/{name}"} for name in ("texts/0", "groups/0", "texts/3", "groups/1")]},
+            "body": {"children": [{"$ref": f"#/{name}"} for name in _BODY]},
             "groups": [
                 body | {"label": "list", "name": "list", "children": [{"$ref": "#/texts/1"}, {"$ref": "#/tables/0"}]},
                 body | {"label": "sheet", "name": "Prices", "children": []},
@@ -88,8 +91,15 @@ def _docling() -> str:
             "texts": [
                 body | {"label": "section_header", "level": 2, "text": "Scope", "children": []},
                 body | {"label": "list_item", "text": "an item", "children": []},
-                body | {"label": "caption", "text": "Table 1"},
+                body | {"label": "caption", "text": "Table 1", "children": []},
                 {"content_layer": "furniture", "label": "page_footer", "text": "7", "children": []},
+            ],
+            "pictures": [
+                body
+                | {
+                    "label": "picture",
+                    "meta": {"tabular_chart": {"chart_data": {"table_cells": [cell | {"text": "2019"}]}}},
+                },
             ],
             "tables": [
                 body
@@ -107,8 +117,11 @@ def _docling() -> str:
 def test_docling_in_reading_order_without_furniture() -> None:
     reading = from_docling(_docling())
     assert reading.headings == ((2, "Scope"), (0, "Prices"))
-    assert [table.grid(Merged.EVERYWHERE) for table in reading.tables or ()] == [[["merged", "merged"]]]
-    assert reading.text == "Scope\nan item\nmerged\nTable 1\nPrices"
+    assert [table.grid(Merged.EVERYWHERE) for table in reading.tables or ()] == [
+        [["merged", "merged"]],
+        [["2019", "2019"]],
+    ]
+    assert reading.text == "Scope\nan item\nmerged\nTable 1\nPrices\n2019"
 
 
 def test_the_truth_that_says_most_counts(tmp_path: Path) -> None:
