@@ -89,8 +89,8 @@ def _file(number: int, item: Inspection, pictures: Mapping[int, Picture]) -> Ite
 def _drawn(number: int, page_number: int, picture: Picture, placed: Sequence[Placed]) -> str:
     width, height = picture.width, picture.height
     rects = "".join(
-        f'<rect x="{mark.region[0]}" y="{mark.region[1]}" width="{mark.region[2] - mark.region[0]}" '
-        f'height="{mark.region[3] - mark.region[1]}"{_names(number, [mark.chunk])}/>'
+        f'<rect x="{mark.region[0]}" y="{mark.region[1]}" width="{mark.width}" '
+        f'height="{mark.height}"{_names(number, [mark.chunk])}/>'
         for mark in marks(placed, page=page_number, width=width, height=height)
     )
     data = base64.b64encode(picture.png).decode()

@@ -66,7 +66,7 @@ def missing_words(gaps: Gaps) -> str:
         (parts, gettext("Part of this document could not be read.")),
         (len(uncalculated), gettext("This document has formulas without stored results.")),
     )
-    return gettext(" ").join(words for count, words in counted if count)
+    return " ".join(words for count, words in counted if count)
 
 
 def text_remarks(gaps: Gaps, verification: dict[str, Any] | None) -> list[str]:
@@ -107,7 +107,7 @@ def verification_words(verification: dict[str, Any]) -> str:
             unsure,
         )
         sentences.append(words % {"count": unsure})
-    return gettext(" ").join(sentences)
+    return " ".join(sentences)
 
 
 def left_out_words(left_out: LeftOut) -> str:

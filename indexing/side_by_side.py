@@ -27,6 +27,14 @@ class Mark:
     chunk: int
     region: Region
 
+    @property
+    def width(self) -> float:
+        return self.region[2] - self.region[0]
+
+    @property
+    def height(self) -> float:
+        return self.region[3] - self.region[1]
+
 
 def segments(text: str, placed: Sequence[Placed], *, start: int = 0, end: int | None = None) -> list[Segment]:
     """text[start:end], cut wherever a chunk begins or ends."""
@@ -49,11 +57,12 @@ def segments(text: str, placed: Sequence[Placed], *, start: int = 0, end: int | 
 
 
 def marks(placed: Iterable[Placed], *, page: int, width: float, height: float) -> list[Mark]:
-    """The chunks that stand on a page, with their regions there."""
+    """The chunks that stand on a page, with their regions there; the largest first, so that none covers a smaller one."""
     whole = (0.0, 0.0, width, height)
-    return [
+    found = [
         Mark(ordinal, region or whole)
         for ordinal, locator in placed
         for number, region in locator.regions()
         if number == page
     ]
+    return sorted(found, key=lambda mark: -mark.width * mark.height)

@@ -26,7 +26,7 @@ from documents.errors import DocumentsError
 from documents.outages import changed_nothing
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 from indexing import pauses, pools, tasks
-from indexing.admin import chunk_page, task_page
+from indexing.admin import chunk_page, page_picture, task_page
 from indexing.admin.badges import is_being_cancelled, task_badge
 from indexing.admin.confirmation import CANCEL, RETRY, ask, ask_for_many
 from indexing.messages import POOLS, TYPES, error_sentence, progress_words, state_word
@@ -109,6 +109,11 @@ class IndexTaskAdmin(OverseersOnly, TaskModelAdmin):
             path("<int:task_id>/retry/", wrap(self.retry), name="indexing_indextask_retry"),
             path("<int:task_id>/cancel/", wrap(self.cancel), name="indexing_indextask_cancel"),
             path("chunks/<uuid:document_id>/", wrap(self.chunks), name="indexing_chunks"),
+            path(
+                "chunks/<uuid:document_id>/v<int:version_number>/<int:page>.png",
+                wrap(page_picture.show, cacheable=True),
+                name="indexing_page_picture",
+            ),
         ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IndexTask]:
