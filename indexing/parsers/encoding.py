@@ -1,11 +1,13 @@
-"""Bytes of a text file to characters, by evidence: its mark, what UTF-8 and GB18030 allow, then its statistics."""
+"""Bytes of a text file to characters, by evidence: its mark, what UTF-8 allows, then which letters are frequent."""
 
 from __future__ import annotations
 
 import codecs
 import re
 
+from documents.media_types import unmarked_utf16
 from indexing.parsers import limits
+from indexing.parsers.plausibility import READINGS, score
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -14,20 +16,19 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CANDIDATES = [
-    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
-    *("big5", "shift_jis", "euc_jp", "euc_kr", "koi8_r", "iso8859_2", "iso8859_15"),
-]
 # Python knows more, some of them for other things than texts, or slow without measure (punycode).
 _DECLARED = {
     codecs.lookup(name).name
     for name in (
-        *_CANDIDATES,
+        *(reading.encoding for reading in READINGS),
+        *("cp1258", "big5", "shift_jis", "euc_kr", "koi8_r", "iso8859_15", "cp850", "mac_roman"),
         *("utf-8", "ascii", "gb18030", "gbk", "gb2312", "hz", "big5hkscs", "iso2022_jp", "cp932", "cp949", "cp874"),
         *(f"iso8859_{part}" for part in range(1, 17) if part != 12),
         *("cp866", "koi8_u", "tis_620", "mac_roman", "mac_cyrillic", "euc_jis_2004", "johab"),
     )
 }
+SAMPLE_BYTES = 20_000  # of text that is not ASCII; beyond it nothing changes
+MOST_BROKEN = 100  # one broken byte of so many characters, and one more, do not speak against an encoding
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -41,15 +42,14 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
             return content.decode(name, "replace").removeprefix("\ufeff")
     if declared and _is_known(declared) and (text := _strict(content, declared)) is not None:
         return text
+    if order := unmarked_utf16(content):
+        return content.decode(order, "replace")
     # Unpaired surrogates written as UTF-8 do not make a file another encoding; cleaning drops them.
     if (text := _strict(content, "utf-8", "surrogatepass")) is not None:
         return text
     if (text := _utf8_with_damage(content)) is not None:
         return text
-    gb18030 = _strict(content, "gb18030")
-    if gb18030 is not None and _reads_as_chinese(gb18030):
-        return gb18030
-    return _by_statistics(content) or gb18030 or content.decode("cp1252", "replace")
+    return content.decode(_most_plausible(content), "replace")
 
 
 def decode_text(content: bytes) -> str:
@@ -81,25 +81,27 @@ def _utf8_with_damage(content: bytes) -> str | None:
     return text if broken * 10 <= len(_NOT_ASCII.findall(text)) else None
 
 
-def _reads_as_chinese(text: str) -> bool:
-    """Whether most of what is not ASCII is in GB 2312's first level or among its punctuation.
-
-    GB18030 accepts nearly any bytes, Western and Cyrillic text too, but turns those into rare characters.
-    """
-    foreign = _NOT_ASCII.findall(text)
-    common = sum(1 for character in foreign if _is_common(character))
-    return common * 10 >= len(foreign) * 7
-
-
-def _is_common(character: str) -> bool:
-    encoded = character.encode("gb18030")
-    if len(encoded) != 2 or encoded[1] < 0xA1:
-        return False
-    return encoded[0] in (0xA1, 0xA3) or 0xB0 <= encoded[0] <= 0xD7
+def _most_plausible(content: bytes) -> str:
+    """The encoding in which what is not ASCII is made of letters that are frequent in one language."""
+    sample = _sample(content)
+    best, encoding = -2.0, "cp1252"
+    for reading in READINGS:
+        text = sample.decode(reading.encoding, "replace")
+        broken = text.count("\ufffd")
+        if broken * MOST_BROKEN > len(_NOT_ASCII.findall(text)) + MOST_BROKEN:
+            continue
+        found = score(text, reading)
+        if found > best:
+            best, encoding = found, reading.encoding
+    return encoding
 
 
-def _by_statistics(content: bytes) -> str | None:
-    from charset_normalizer import from_bytes  # only here: most files never need it, and it is slow to import
-
-    best = from_bytes(content, cp_isolation=_CANDIDATES).best()
-    return str(best) if best is not None else None
+def _sample(content: bytes) -> bytes:
+    """Lines that are not ASCII: enough of them to tell the encoding. (No encoding here has a line feed inside a character.)"""
+    lines, size = [], 0
+    for line in re.finditer(rb"[^\r\n]*[\x80-\xff][^\r\n]*", content):
+        lines.append(line[0][:SAMPLE_BYTES])
+        size += len(lines[-1])
+        if size >= SAMPLE_BYTES:
+            break
+    return b"\n".join(lines)
