@@ -46,7 +46,8 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     if all(page.gap is GapReason.UNREADABLE for page in pages):
         raise DocumentCorrupt()
     gaps = [Gap(page.gap, page=page.number) for page in pages if page.gap]
-    return assemble(_TYPES[str(image.format)], pieces_of(pages), pages=len(pages), gaps=gaps)
+    pieces, left_out = pieces_of(pages)
+    return assemble(_TYPES[str(image.format)], pieces, pages=len(pages), gaps=gaps, left_out=left_out)
 
 
 def _open(content: bytes) -> Image.Image:

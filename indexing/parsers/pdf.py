@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -21,13 +20,10 @@ from indexing.parsers.faq import pair_questions
 from indexing.parsers.pdf_continued import join_tables
 from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings, words_of
-from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
+from indexing.parsers.pdf_pages import read_pages
 from indexing.parsers.pdf_paragraphs import Paragraph, body_size, paragraphs
 from indexing.parsers.pdf_pieces import pieces_of_text
-from indexing.parsers.pdf_rules import read_rules
 from indexing.parsers.pdf_scans import read_scan
-from indexing.parsers.pdf_tables import find_tables
-from indexing.parsers.pdf_types import Page, Table
 from indexing.parsers.scan_pieces import pieces_of
 from indexing.parsers.scans import ScannedPage, Scans
 
@@ -47,13 +43,13 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
         raise DocumentCorrupt()
     try:
         with pdfium.PdfDocument(content) as document:
-            pages = _read_pages(document)
-            scanned = [scans.read(number, partial(_scan, document, number)) for number in _without_text(pages)]
+            read = read_pages(document)
+            scanned = [scans.read(number, partial(_scan, document, number)) for number in read.without_text]
             outline, labels = _outline(document), _labels(document)
             metadata_title = document.get_metadata_value("Title").strip()
     except pdfium.PdfiumError as error:
         raise (DocumentEncrypted if error.err_code in _PASSWORD_ERRORS else DocumentCorrupt)() from error
-    pages = without_furniture(pages)
+    pages, left_out = without_furniture(read.pages)
     body = body_size(pages)
     found = join_tables(paragraphs(pages))
     levels = find_headings(found, body, outline)
@@ -61,42 +57,13 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     title = _title(found, levels, body)
     if title is None and not _JUNK_TITLE.search(metadata_title):
         title = metadata_title
-    pieces = sorted([*pieces, *pieces_of(scanned)], key=lambda piece: piece.page or 0)
-    gaps = [Gap(page.gap, page=page.number) for page in scanned if page.gap]
-    return assemble(PDF, pieces, title=title, pages=len(pages), gaps=gaps)
-
-
-def _read_pages(document: Any) -> list[Page]:
-    if not len(document):
-        raise DocumentCorrupt()
-    limits.PAGES.check(len(document))
-    pages, characters = [], 0
-    for number in range(1, len(document) + 1):
-        page = _read_page(document, number)
-        characters += sum(len(line.text) for line in page.lines)
-        limits.CHARACTERS.check(characters)
-        pages.append(page)
-    return pages
-
-
-def _read_page(document: Any, number: int) -> Page:
-    page = document[number - 1]
-    text_page = page.get_textpage()
-    try:
-        to_display = transform(page)
-        glyphs = read_glyphs(text_page, to_display)
-        found: list[Table] = []
-        if glyphs:
-            rules = read_rules(page, to_display)
-            found, glyphs = find_tables(glyphs, number, rules, lambda some: to_lines(some, text_page, number))
-        return Page(number, page.get_height(), to_lines(glyphs, text_page, number), found)
-    finally:
-        text_page.close()
-        page.close()
-
-
-def _without_text(pages: Sequence[Page]) -> list[int]:
-    return [page.number for page in pages if not page.lines and not page.tables]
+    from_pictures, also_left_out = pieces_of(scanned)
+    pieces = sorted([*pieces, *from_pictures], key=lambda piece: piece.page or 0)
+    gaps = [*read.gaps, *(Gap(page.gap, page=page.number) for page in scanned if page.gap)]
+    gaps.sort(key=lambda gap: gap.page or 0)
+    return assemble(
+        PDF, pieces, title=title, pages=read.count, gaps=gaps, left_out=[*read.left_out, *left_out, *also_left_out]
+    )
 
 
 def _scan(document: Any, number: int) -> ScannedPage:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from indexing.blocks import LeftOut, LeftOutReason
 from indexing.parsers.pdf_types import Line, Page
 
 _FEWEST_PAGES = 3  # in shorter documents nothing repeats often enough to be sure
@@ -14,28 +15,70 @@ _EDGE = 0.12  # share of the page's height, at its top and bottom, where the sam
 _MARGIN = 0.09  # the same for text that counts the pages: further in, "Lesson 1", "Lesson 2" are headings
 _OUTERMOST = 4  # lines at each edge that may be furniture
 _DRIFT = 6.0  # points that the same line may move between pages
+_COUNTS = "\0"  # stands for a number that counts the pages
 _NUMBER = re.compile(r"\d{1,4}")
+_PAGE_NUMBER = re.compile(
+    r"[-–—]\s?\d{1,4}\s?[-–—]|Page\s\d{1,4}(?:\s?(?:of|/)\s?\d{1,4})?|\d{1,4}\s?(?:of|/)\s?\d{1,4}"
+    r"|第\s?\d{1,4}\s?[页頁](?:\s?[,，/／]?\s?[共总總]\s?\d{1,4}\s?[页頁])?",
+    re.IGNORECASE,
+)
+_WITHOUT_NUMBERS = re.compile(r"[\d\W]+")
 _ROMAN = re.compile(r"[ivxl]{1,8}", re.IGNORECASE)
 
 Key = tuple[str, bool]  # text, perhaps with a number relative to the page's; at the top?
 
 
-def without_furniture(pages: Sequence[Page]) -> list[Page]:
-    """The pages without lines seen at the same place on most pages, or on most odd or most even ones."""
-    if len(pages) < _FEWEST_PAGES:
-        return list(pages)
+def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
+    """The pages without lines seen at the same place on most pages, or on most odd or most even ones; and these lines."""
     seen: dict[Key, dict[int, float]] = defaultdict(dict)  # key → page number → distance from the edge
     for page in pages:
         for line in _edge_lines(page):
             for key in _keys(line, page):
                 seen[key].setdefault(page.number, _offset(line, page))
-    repeated = {key for key, offsets in seen.items() if _is_repeated(offsets, len(pages))}
-    return [replace(page, lines=_kept(page, repeated)) for page in pages]
+    repeated = {key for key, offsets in seen.items() if _is_repeated(offsets, len(pages), key)}
+    heads = _chapter_heads(pages)
+    found: dict[Key, tuple[LeftOutReason, str, list[int]]] = {}
+    kept = []
+    for page in pages:
+        dropped = set()
+        for line in _edge_lines(page):
+            keys = [key for key in _keys(line, page) if key in repeated]
+            if not keys and (_is_page_number(line, page) or (page.number, line.index) in heads):
+                keys = _keys(line, page)
+            if keys:
+                dropped.add(line.index)
+                found.setdefault(keys[0], (_reason(line, page), line.text, []))[2].append(page.number)
+        kept.append(replace(page, lines=[line for line in page.lines if line.index not in dropped]))
+    return kept, [LeftOut(reason, text, tuple(numbers)) for reason, text, numbers in found.values()]
 
 
-def _kept(page: Page, repeated: set[Key]) -> list[Line]:
-    dropped = {line.index for line in _edge_lines(page) if repeated.intersection(_keys(line, page))}
-    return [line for line in page.lines if line.index not in dropped]
+def _is_page_number(line: Line, page: Page) -> bool:
+    """Also in a document of one page: a form that nothing else has."""
+    return _offset(line, page) <= _MARGIN * page.height and _PAGE_NUMBER.fullmatch(line.text) is not None
+
+
+def _reason(line: Line, page: Page) -> LeftOutReason:
+    if _PAGE_NUMBER.fullmatch(line.text) or _NUMBER.fullmatch(line.text) or _ROMAN.fullmatch(line.text):
+        return LeftOutReason.PAGE_NUMBER
+    return LeftOutReason.PAGE_HEADER if line.bottom < page.height / 2 else LeftOutReason.PAGE_FOOTER
+
+
+def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, float]]:
+    """(page, index) of running heads that name the chapter: a line no larger than the text, first on its page, at one height
+    on most pages; most such lines are on several pages."""
+    tops: dict[tuple[int, float], list[tuple[Page, Line]]] = defaultdict(list)
+    sizes = Counter(round(line.size, 1) for page in pages for line in page.lines for _ in line.text)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    for page in pages:
+        first = min(page.lines, key=lambda line: line.top, default=None)
+        if first is not None and first.size <= body and first.bottom <= _MARGIN * page.height:
+            tops[round(first.top / _DRIFT), first.size].append((page, first))
+    for lines in tops.values():
+        texts = Counter(_WITHOUT_NUMBERS.sub("", line.text) for _, line in lines)
+        again = sum(count for count in texts.values() if count > 1)
+        if len(lines) > _FEWEST_PAGES and len(lines) * 2 > len(pages) and again * 3 > len(lines) * 2:
+            return {(page.number, line.index) for page, line in lines}
+    return set()
 
 
 def _edge_lines(page: Page) -> list[Line]:
@@ -50,9 +93,9 @@ def _keys(line: Line, page: Page) -> list[Key]:
     if _offset(line, page) <= _MARGIN * page.height:
         for match in _NUMBER.finditer(line.text):
             relative = int(match[0]) - page.number
-            texts.append(f"{line.text[: match.start()]}#{relative}{line.text[match.end() :]}")
+            texts.append(f"{line.text[: match.start()]}{_COUNTS}{relative}{line.text[match.end() :]}")
         if _ROMAN.fullmatch(line.text):
-            texts.append("#roman")
+            texts.append(f"{_COUNTS}roman")
     return [(text, line.bottom < page.height / 2) for text in texts]
 
 
@@ -61,11 +104,12 @@ def _offset(line: Line, page: Page) -> float:
     return min(line.bottom, page.height - line.top)
 
 
-def _is_repeated(offsets: dict[int, float], pages: int) -> bool:
+def _is_repeated(offsets: dict[int, float], pages: int, key: Key) -> bool:
     steady = sorted(offsets.values())
     middle = steady[len(steady) // 2]
     numbers = [number for number, offset in offsets.items() if abs(offset - middle) <= _DRIFT]
-    if len(numbers) * 2 > pages:
+    # In two pages the same line says little; a number that counts them is sure.
+    if len(numbers) * 2 > pages and (pages >= _FEWEST_PAGES or (_COUNTS in key[0] and len(numbers) > 1)):
         return True
     for parity in (0, 1):
         of_parity = (pages + parity) // 2  # pages 1, 3, 5… for parity 1

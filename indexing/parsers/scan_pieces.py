@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from indexing.blocks import BlockKind
+from indexing.blocks import BlockKind, LeftOut
 from indexing.locators import Locator, Region, around
 from indexing.parsers.assemble import Piece
 from indexing.parsers.pdf_furniture import without_furniture
@@ -23,13 +23,14 @@ _FONT = 0.8  # of a box's height, which is a little more than the line's
 _BROKEN_WORD = re.compile(r"[A-Za-z]-\Z")
 
 
-def pieces_of(pages: Sequence[ScannedPage]) -> list[Piece]:
-    """In reading order. Regions are on the pages as displayed."""
+def pieces_of(pages: Sequence[ScannedPage]) -> tuple[list[Piece], list[LeftOut]]:
+    """In reading order, and the running heads without which they are. Regions are on the pages as displayed."""
     by_number = {page.number: page for page in pages}
-    upright = without_furniture([_page(page) for page in pages])
+    upright, left_out = without_furniture([_page(page) for page in pages])
     found = [paragraph for run in _runs(upright, by_number) for paragraph in paragraphs(run)]
     levels = find_headings(found, body_size(upright), {})
-    return [_piece(paragraph, levels.get(position), by_number) for position, paragraph in enumerate(found)]
+    pieces = [_piece(paragraph, levels.get(position), by_number) for position, paragraph in enumerate(found)]
+    return pieces, left_out
 
 
 def _runs(pages: Sequence[Page], scanned: dict[int, ScannedPage]) -> Iterator[list[Page]]:

@@ -9,10 +9,15 @@ import pytest
 from indexing.blocks import BlockKind, GapReason
 from indexing.locators import Region
 from indexing.parsers import limits
+from indexing.parsers.assemble import Piece
 from indexing.parsers.scan_pieces import pieces_of
 from indexing.parsers.scans import ScannedLine, ScannedPage, Scans
 
 LINE = ScannedLine("一行 text", 0.87, (10.0, 20.0, 110.0, 40.0), is_row=True)
+
+
+def read(pages: list[ScannedPage]) -> list[Piece]:
+    return pieces_of(pages)[0]
 
 
 def page(number: int, *texts: str, **options: object) -> ScannedPage:
@@ -55,14 +60,14 @@ def test_pages_beyond_the_limit_are_gaps_whatever_was_known(monkeypatch: pytest.
     ],
 )
 def test_regions_are_on_the_page_as_displayed(turn: int, expected: Region) -> None:
-    (piece,) = pieces_of([ScannedPage(1, (600.0, 800.0), turn, lines=(LINE,))])
+    (piece,) = read([ScannedPage(1, (600.0, 800.0), turn, lines=(LINE,))])
     assert piece.region == expected
     assert piece.parts[0].region == expected
     assert (piece.kind, piece.text, piece.confidence) == (BlockKind.IMAGE_TEXT, "一行 text", 0.87)
 
 
 def test_a_line_that_was_laid_askew_lies_within_its_region() -> None:
-    (piece,) = pieces_of([ScannedPage(1, (600.0, 800.0), skew=2.0, lines=(LINE,))])
+    (piece,) = read([ScannedPage(1, (600.0, 800.0), skew=2.0, lines=(LINE,))])
     left, top, right, bottom = piece.region or pytest.fail("it has none")
     assert 8.5 < left < 10.0
     assert 108.0 < right < 110.0
@@ -71,9 +76,7 @@ def test_a_line_that_was_laid_askew_lies_within_its_region() -> None:
 
 
 def test_lines_become_paragraphs_with_the_place_of_each_line() -> None:
-    (piece,) = pieces_of(
-        [page(1, "The days are granted on the first of Janu-", "ary and may be taken", "in one piece.")]
-    )
+    (piece,) = read([page(1, "The days are granted on the first of Janu-", "ary and may be taken", "in one piece.")])
     assert piece.text == "The days are granted on the first of January and may be taken in one piece."
     assert [piece.text[slice(*part.span)] for part in piece.parts] == [
         "The days are granted on the first of Janu",
@@ -86,7 +89,7 @@ def test_lines_become_paragraphs_with_the_place_of_each_line() -> None:
 
 def test_a_paragraph_over_two_pages_has_a_region_on_each() -> None:
     first, second = page(3, "This sentence is not at its end and goes on"), page(4, "on the next page.")
-    (piece,) = pieces_of([first, second])
+    (piece,) = read([first, second])
     assert (piece.page, piece.page_end) == (3, 4)
     assert (piece.region, piece.region_end) == (first.lines[0].region, second.lines[0].region)
 
@@ -94,14 +97,14 @@ def test_a_paragraph_over_two_pages_has_a_region_on_each() -> None:
 @pytest.mark.parametrize("between", [[], [ScannedPage(4, gap=GapReason.UNREADABLE)]], ids=["with text", "a gap"])
 def test_a_paragraph_does_not_go_on_over_another_page(between: list[ScannedPage]) -> None:
     pages = [page(3, "This sentence is not at its end and goes on"), *between, page(5, "on the page after the next.")]
-    assert [(piece.page, piece.page_end) for piece in pieces_of(pages)] == [(3, None), (5, None)]
+    assert [(piece.page, piece.page_end) for piece in read(pages)] == [(3, None), (5, None)]
 
 
 def test_headings_by_number_and_by_size() -> None:
     title = ScannedLine("员工休假办法", 0.99, (200.0, 40.0, 400.0, 80.0))
     chapter = ScannedLine("第一章总则", 0.9, (50.0, 100.0, 150.0, 120.0))
     body = page(1, "", "为了规范员工休假，保障员工休息的权利，制定本办法。", "本办法适用于全体员工。").lines[1:]
-    title_piece, chapter_piece, *rest = pieces_of([ScannedPage(1, (600.0, 800.0), lines=(title, chapter, *body))])
+    title_piece, chapter_piece, *rest = read([ScannedPage(1, (600.0, 800.0), lines=(title, chapter, *body))])
     assert (title_piece.kind, title_piece.level, title_piece.text) == (BlockKind.HEADING, 1, "员工休假办法")
     assert (chapter_piece.kind, chapter_piece.level, chapter_piece.text) == (BlockKind.HEADING, 2, "第一章总则")
     assert chapter_piece.confidence == 0.9, "it was read from a picture, too"
@@ -112,7 +115,7 @@ def test_rows_of_a_form_stay_apart() -> None:
     rows = [
         ScannedLine(f"姓名 张三{at}", 0.9, (50.0, 100.0 + 30 * at, 400.0, 120.0 + 30 * at), True) for at in range(3)
     ]
-    assert [piece.text for piece in pieces_of([ScannedPage(1, (600.0, 800.0), lines=tuple(rows))])] == [
+    assert [piece.text for piece in read([ScannedPage(1, (600.0, 800.0), lines=tuple(rows))])] == [
         "姓名 张三0",
         "姓名 张三1",
         "姓名 张三2",
@@ -125,4 +128,4 @@ def test_running_heads_of_scanned_pages_are_left_out() -> None:
         ScannedPage(number, (600.0, 800.0), lines=(head, *page(number, f"Only page {number} says this.").lines))
         for number in range(1, 5)
     ]
-    assert [piece.text for piece in pieces_of(pages)] == [f"Only page {number} says this." for number in range(1, 5)]
+    assert [piece.text for piece in read(pages)] == [f"Only page {number} says this." for number in range(1, 5)]
