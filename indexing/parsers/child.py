@@ -1,7 +1,7 @@
 """The process in which one file is read: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
 
-Arguments: media type, bytes of address space, seconds of processor time, the parent's process id. On standard input come
-a line of JSON, the wish with its verb (one of `VERBS`), and the file's content. To standard output go lines of JSON: while
+Arguments: the verb (one of `VERBS`), media type, bytes of address space, seconds of processor time, the parent's process id.
+On standard input come a line of JSON, the rest of the wish, and the file's content. To standard output go lines of JSON: while
 parsing `{"scan": …}` for each scanned page as soon as it is read, at the end the verb's answer or
 `{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
 """
@@ -26,14 +26,15 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    media_type, memory_bytes, cpu_seconds, parent = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    verb, media_type = sys.argv[1:3]
+    memory_bytes, cpu_seconds, parent = map(int, sys.argv[3:6])
     die_with(parent)
     limit(memory_bytes, cpu_seconds)
     answer = _own_the_answer()
-    lock_down()
+    lock_down(with_fonts=verb == "render")
     head, _, content = sys.stdin.buffer.read().partition(b"\n")
     with os.fdopen(answer, "wb") as stream:
-        stream.write(_result(content, media_type, json.loads(head), stream))
+        stream.write(_result(verb, content, media_type, json.loads(head), stream))
 
 
 def parsed(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> dict[str, object]:
@@ -98,9 +99,9 @@ def _own_the_answer() -> int:
     return answer
 
 
-def _result(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> bytes:
+def _result(verb: str, content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> bytes:
     try:
-        answer = _json(VERBS[wish["verb"]](content, media_type, wish, stream))
+        answer = _json(VERBS[verb](content, media_type, wish, stream))
         if len(answer) > limits.ANSWER_BYTES:
             raise limits.CHARACTERS.exceeded()
         return answer

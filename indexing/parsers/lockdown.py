@@ -20,6 +20,8 @@ _LIBRARIES = (
     *("/etc/ld.so.cache", "/dev/null", "/dev/urandom"),
     *map(str, mimetypes.knownfiles),  # lists of media types, which libraries ask for when they are imported
 )
+# For drawing only: a parser measures letters, and what it finds must not depend on the fonts of a machine.
+_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/X11/fonts")
 _REFUSED = (
     *(
         "socket.",
@@ -54,9 +56,9 @@ def missing_locks() -> list[str]:
     return [name for name, available in locks.items() if not available]
 
 
-def lock_down() -> None:
-    """For good. Python's modules can still be imported."""
-    readable = _readable()
+def lock_down(*, with_fonts: bool = False) -> None:
+    """For good. Python's modules can still be imported, and the system's fonts read if that is asked for."""
+    readable = [*_readable(), *(_FONTS if with_fonts else ())]
     landlock.restrict(readable)
     seccomp.restrict()
     roots = tuple(os.path.realpath(path) for path in readable)

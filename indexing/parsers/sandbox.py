@@ -63,12 +63,18 @@ def parse_in_child(
         keep_scan(ScannedPage.from_json(scan))
 
     wish = {
-        "verb": "parse",
         "fileName": file_name.replace("\n", " "),
         "scans": [page.to_json() for page in known_scans],
     }
     return _asked(
-        wish, ParsedDocument.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes, hear=hear
+        "parse",
+        wish,
+        ParsedDocument.from_json,
+        content,
+        media_type,
+        timeout=timeout,
+        memory_bytes=memory_bytes,
+        hear=hear,
     )
 
 
@@ -88,17 +94,20 @@ def verify_apart(
     if is_plain(content, media_type):
         return verify(content, media_type, claims, checkpoint=checkpoint)
     checkpoint()
-    wish = {"verb": "verify", "claims": [claim.to_json() for claim in claims]}
-    return _asked(wish, Verification.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes)
+    wish = {"claims": [claim.to_json() for claim in claims]}
+    return _asked(
+        "verify", wish, Verification.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes
+    )
 
 
 def render_in_child(content: bytes, media_type: str, *, page: int, timeout: float, memory_bytes: int) -> Picture:
     """`indexing.rendering.render`, likewise. Raises what it raises, `ParseTimeout` or `ParseCrashed`."""
-    wish = {"verb": "render", "page": page}
-    return _asked(wish, Picture.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes)
+    wish = {"page": page}
+    return _asked("render", wish, Picture.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes)
 
 
 def _asked(
+    verb: str,
     wish: dict[str, Any],
     understand: Callable[[dict[str, Any]], Answer],
     content: bytes,
@@ -114,7 +123,7 @@ def _asked(
         source.write(content)
         source.seek(0)
         cpu_seconds = math.ceil(timeout)
-        child = _start(source, media_type, memory_bytes, cpu_seconds)
+        child = _start(source, verb, media_type, memory_bytes, cpu_seconds)
         told = 0
         try:
             for line in _lines(child, timeout):
@@ -137,10 +146,12 @@ def _timeout(seconds: float) -> ParseTimeout:
     return ParseTimeout(limits.SECONDS % {"limit": f"{math.ceil(seconds):,}"})
 
 
-def _start(source: IO[bytes], media_type: str, memory_bytes: int, cpu_seconds: int) -> subprocess.Popen[bytes]:
+def _start(
+    source: IO[bytes], verb: str, media_type: str, memory_bytes: int, cpu_seconds: int
+) -> subprocess.Popen[bytes]:
     """In a process group of its own, with nothing secret in its environment."""
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
-    arguments = [media_type, str(memory_bytes), str(cpu_seconds), str(os.getpid())]
+    arguments = [verb, media_type, str(memory_bytes), str(cpu_seconds), str(os.getpid())]
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
         [sys.executable, "-m", CHILD_MODULE, *arguments],
         stdin=source,

@@ -7,7 +7,7 @@ from tests.unit.hostile_child import parse
 
 if __name__ == "__main__":
     child.parse = parse
-    child.lock_down = lambda: None
+    child.lock_down = lambda **_: None
     child.limits.PROCESSES = 1_000
     child.limits.FILE_BYTES = 1_000
     child.main()
