@@ -11,6 +11,7 @@ from indexing.errors import NoText
 from indexing.locators import Cells, Locator, Region
 from indexing.parsers import limits
 from indexing.parsers.clean import clean, one_line, tidy
+from indexing.parsers.language import language_of
 
 BETWEEN_BLOCKS = "\n\n"
 BETWEEN_CELLS = " | "
@@ -62,6 +63,7 @@ def assemble(
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
     paragraph is one; on a slide it holds up to the slide's end. More of anything than `limits` allow is `DocumentTooLarge`.
 
+    `language`: where the file declares it reliably; else it is told by the text.
     A piece without a place of its own gets the lines of the extracted text.
     """
     blocks: list[Block] = []
@@ -107,13 +109,14 @@ def assemble(
         start, line = end + len(BETWEEN_BLOCKS), last_line + BETWEEN_BLOCKS.count("\n")
     if not blocks:
         raise NoText()
+    text = BETWEEN_BLOCKS.join(texts)
     return ParsedDocument(
         media_type,
-        BETWEEN_BLOCKS.join(texts),
+        text,
         tuple(blocks),
         title=one_line(title or "") or None,
         pages=pages,
-        language=language,
+        language=language or language_of(text),
         gaps=tuple(gaps),
         left_out=tuple(left_out),
     )
