@@ -37,6 +37,10 @@ _FOR_ALL = {
     38: "#,##0_);[Red](#,##0)",
     39: "#,##0.00_);(#,##0.00)",
     40: "#,##0.00_);[Red](#,##0.00)",
+    **dict.fromkeys(
+        (41, 42), '#,##0;(#,##0);"-"'
+    ),  # accounting; 42 and 44 with a currency that only the reader's system knows
+    **dict.fromkeys((43, 44), '#,##0.00;(#,##0.00);"-"'),
     45: "mm:ss",
     46: "[h]:mm:ss",
     47: "mm:ss.0",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from indexing.blocks import BlockKind
 from indexing.locators import Cells, Locator
@@ -18,6 +18,7 @@ LONGEST_CAPTION = 200  # characters; it is repeated with every part of a long ta
 _NOTE = re.compile(
     r"(?i)(?:notes?|sources?|remarks?|\*+|注|备注|说明|资料来源|数据来源|来源)\s*[0-9]*\s*(?:[:：.)）]|$)|\*"
 )
+_NAMED = re.compile(r"\w\s*[:：]\s*\S")
 _END = ("。", "！", "？", ".", "!", "?", "；", ";", "：", ":")
 
 
@@ -99,9 +100,11 @@ def _pieces(area: Area, merged: Merged) -> Iterator[Piece]:
     if area.left == area.right and _is_prose(area):
         before, rows = rows, []
     elif area.left < area.right and not all(_is_alone(area, row, merged) for row in rows):
-        while _is_alone(area, rows[0], merged):
+        while _is_alone(area, rows[0], merged) or _is_remark(area, rows[0], rows[1:2]):
             before.append(rows.pop(0))
-        while _is_alone(area, rows[-1], merged) and _is_note(area, rows[-1]):
+        while (_is_alone(area, rows[-1], merged) and _is_note(area, rows[-1])) or _is_remark(
+            area, rows[-1], rows[-2:-1]
+        ):
             after.insert(0, rows.pop())
     for row in before:
         yield _line(area, row, is_caption=bool(rows))
@@ -146,16 +149,28 @@ def _is_prose(area: Area) -> bool:
     return len(cells) < 4 or any(len(cell.text) > LONGEST_LABEL or cell.text.endswith(_END) for cell in cells)
 
 
+def _is_remark(area: Area, row: int, neighbour: Sequence[int]) -> bool:
+    """Whether a row says things about the table, such as “Company: …” and, far from it, “in thousands”."""
+    cells = [cell for cell in area.row(row) if cell is not None]
+    return (
+        any(_NAMED.search(cell.text) for cell in cells)
+        and not any(cell.is_value for cell in cells)
+        and 2 * len(cells) <= len(area.columns)
+        and any(len(cells) < sum(cell is not None for cell in area.row(other)) for other in neighbour)
+    )
+
+
 def _is_note(area: Area, row: int) -> bool:
     text = next(cell.text for cell in area.row(row) if cell is not None)
     return _NOTE.match(text) is not None or len(text) > LONGEST_LABEL
 
 
 def _line(area: Area, row: int, *, is_caption: bool) -> Piece:
-    at = next(column for column in area.columns if (row, column) in area.sheet.cells)
-    text, lines = area.sheet.cells[row, at].text, area.sheet.lines.get(row)
+    columns = [column for column in area.columns if (row, column) in area.sheet.cells]
+    text, lines = "  ".join(area.sheet.cells[row, column].text for column in columns), area.sheet.lines.get(row)
     kind = BlockKind.CAPTION if is_caption and len(text) <= LONGEST_CAPTION else BlockKind.PARAGRAPH
-    return Piece(kind, text, sheet=area.sheet.name, cells=None if lines else (at, row, at, row), lines=lines)
+    cells = None if lines else (columns[0], row, columns[-1], row)
+    return Piece(kind, text, sheet=area.sheet.name, cells=cells, lines=lines)
 
 
 def _table(area: Area, merged: Merged) -> Piece:

@@ -147,3 +147,20 @@ def test_headers_by_evidence(rows: tuple[str, ...], merged: str, header: int) ->
 def test_merged_ranges_end_where_the_cells_end() -> None:
     found: list[Any] = pieces("all | x", "a | 1", merged="A1:A1048576")
     assert found[0].rows == (("all", "x"), ("a", "1"))
+
+
+def test_lines_about_a_table_are_no_rows_of_it() -> None:
+    found = pieces(
+        "利润表 | | | ",
+        "编制单位：甲公司 | | | 单位：万元",
+        "项目 | 本期 | 上期 | 增长率",
+        "营业收入 | 120 | 100 | 20%",
+        "营业成本 | 60 | 50 | 20%",
+        "制表：张三 | | 审核：李四 | ",
+    )
+    assert [(piece.kind, piece.text, piece.cells) for piece in found if piece.kind is not BlockKind.TABLE] == [
+        (BlockKind.CAPTION, "利润表", (1, 1, 1, 1)),
+        (BlockKind.CAPTION, "编制单位：甲公司  单位：万元", (1, 2, 4, 2)),
+        (BlockKind.PARAGRAPH, "制表：张三  审核：李四", (1, 6, 3, 6)),
+    ]
+    assert [(piece.cells, piece.header_rows) for piece in found if piece.rows] == [((1, 3, 4, 5), 1)]
