@@ -17,6 +17,7 @@ from indexing.parsers import limits
 from indexing.parsers.assemble import assemble
 from indexing.parsers.clean import one_line
 from indexing.parsers.faq import pair_questions
+from indexing.parsers.pdf_captions import mark_captions
 from indexing.parsers.pdf_continued import join_tables
 from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings, words_of
@@ -52,6 +53,7 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     pages, left_out = without_furniture(read.pages)
     body = body_size(pages)
     found = join_tables(paragraphs(pages))
+    mark_captions(found)
     levels = find_headings(found, body, outline)
     pieces = pair_questions(pieces_of_text(found, levels, labels))
     title = _title(found, levels, body)

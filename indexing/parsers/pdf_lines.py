@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2.raw as pdfium_c
@@ -17,6 +18,8 @@ from indexing.parsers.pdf_types import Glyph, Line
 _SOFT_HYPHENS = "\x02\ufffe\xad"  # what PDFium puts where a word was broken at the end of a line
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,](?:bd|hv|blk|sb)\b", re.IGNORECASE)
 _BOLD_WEIGHT = 600
+_FIXED = re.compile(r"courier|mono\b|monospace|consolas|menlo|typewriter|cmtt|fira ?code", re.IGNORECASE)
+_FIXED_PITCH = 1  # of a font's flags: ISO 32000-1, table 123
 _NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 _SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
 _CLOSE_PAIR = re.compile(f"(?<=[{CJK}])(?=[{CJK}])")
@@ -51,8 +54,8 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
         if not text or not visible:
             continue
         region = around([glyph.region for glyph in visible])
-        size, bold = _look(text_page, visible)
-        lines.append(Line(text, visible[0].index, page_number, region, size, bold, hyphenated))
+        size, bold, font, fixed = _look(text_page, visible)
+        lines.append(Line(text, visible[0].index, page_number, region, size, bold, hyphenated, font, fixed))
     return lines
 
 
@@ -102,11 +105,15 @@ def _join_spaced(text: str) -> str:
     return _SPACED_PAIR.sub("", text) if spaced > len(_CLOSE_PAIR.findall(text)) else text
 
 
-def _look(text_page: Any, glyphs: Sequence[Glyph]) -> tuple[float, bool]:
-    """Font size in points and whether all of the line is bold, from its first, middle and last glyph."""
-    sample = [glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1]]
-    sizes = sorted(_size(text_page, glyph.index) for glyph in sample)
-    return round(sizes[1], 1), all(_is_bold(text_page, glyph.index) for glyph in sample)
+def _look(text_page: Any, glyphs: Sequence[Glyph]) -> tuple[float, bool, str, bool]:
+    """Font size in points, whether all of the line is bold, its font's name and whether that is a typewriter's: from its
+    first, middle and last glyph."""
+    sample = [int(glyph.index) for glyph in (glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1])]
+    sizes = sorted(_size(text_page, index) for index in sample)
+    fonts = {_font(text_page, index) for index in sample}
+    bold = all(font.weight >= _BOLD_WEIGHT or _BOLD.search(font.name) is not None for font in fonts)
+    fixed = all(font.fixed for font in fonts)
+    return round(sizes[1], 1), bold, next(iter(fonts)).name if len(fonts) == 1 else "", fixed
 
 
 def _size(text_page: Any, index: int) -> float:
@@ -118,12 +125,20 @@ def _size(text_page: Any, index: int) -> float:
     return size
 
 
-def _is_bold(text_page: Any, index: int) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Font:
+    name: str
+    weight: int
+    fixed: bool
+
+
+def _font(text_page: Any, index: int) -> _Font:
     name = ctypes.create_string_buffer(128)
     flags = ctypes.c_int()
     pdfium_c.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    decoded = name.value.decode("utf-8", "ignore")
     weight: int = pdfium_c.FPDFText_GetFontWeight(text_page, index)
-    return weight >= _BOLD_WEIGHT or _BOLD.search(name.value.decode("utf-8", "ignore")) is not None
+    return _Font(decoded, weight, bool(flags.value & _FIXED_PITCH) or _FIXED.search(decoded) is not None)
 
 
 def transform(page: Any) -> Callable[[float, float], Point]:

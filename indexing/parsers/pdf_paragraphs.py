@@ -12,10 +12,13 @@ from indexing.blocks import BlockKind
 from indexing.parsers.clean import glue, is_cjk
 from indexing.parsers.faq import opens_turn
 from indexing.parsers.outline import is_list_item
+from indexing.parsers.pdf_notes import notes_of
 from indexing.parsers.pdf_types import Line, Page, Table
 
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；…][”’」』）)\"'\]]*\Z")
 _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s")  # the text after it may hang over from it
+_LEAST_CODE = 2  # lines in a typewriter's font; one is a name or an address
+_MOST_INDENT = 40  # letters
 _LOOK_AROUND = 15  # lines before and after that show how wide a column is
 
 Item = Line | Table
@@ -38,6 +41,8 @@ class Paragraph:
 
     def joined(self) -> tuple[str, list[tuple[int, int]]]:
         """The text, and the span of each line in it."""
+        if self.kind is BlockKind.CODE:
+            return self._code()
         parts, spans, end, broken = list[str](), [], 0, True
         for line in self.lines:
             between = "" if broken else glue(parts[-1][-1], line.text[0])
@@ -47,6 +52,18 @@ class Paragraph:
             spans.append((start, end))
             broken = line.hyphenated
         return "".join(parts), spans
+
+    def _code(self) -> tuple[str, list[tuple[int, int]]]:
+        """Line by line, each moved in as it stands."""
+        left = min(line.left for line in self.lines)
+        width = min((line.right - line.left) / len(line.text) for line in self.lines)
+        text, spans = "", []
+        for line in self.lines:
+            text += "\n" if text else ""
+            start = len(text)
+            text += " " * min(round((line.left - left) / max(width, 1.0)), _MOST_INDENT) + line.text
+            spans.append((start, len(text)))
+        return text, spans
 
     @property
     def pages(self) -> tuple[int, int]:
@@ -65,23 +82,55 @@ def body_size(pages: Sequence[Page]) -> float:
 
 
 def paragraphs(pages: Sequence[Page]) -> list[Paragraph]:
-    """All paragraphs and tables in reading order; a paragraph may go on over a column or page break."""
+    """All paragraphs and tables in reading order; a paragraph may go on over a column or page break, also past
+    footnotes: these come behind it."""
     result: list[Paragraph] = []
     body = body_size(pages)
+    has_code = not _mostly_fixed(pages)
+    flow: Paragraph | None = None  # what the next line of the text may go on with
     for page in pages:
-        items: list[Item] = sorted([*page.lines, *page.tables], key=lambda item: item.index)
+        notes = {line.index for line in notes_of(page.lines, page.height, body)}
         pitches = _pitches(page.lines)
+        items: list[Item] = sorted([*page.lines, *page.tables], key=lambda item: item.index)
+        note: Paragraph | None = None
         for position, item in enumerate(items):
             if isinstance(item, Table):
-                result.append(Paragraph(tables=[item]))
+                flow = Paragraph(tables=[item])
+                result.append(flow)
                 continue
+            is_note = item.index in notes
+            last = note if is_note else flow
             column = _column(items, position, item)
-            if result and result[-1].lines and _continues(result[-1], item, column, pitches[round(item.size)], body):
-                result[-1].lines.append(item)
+            is_code = has_code and item.fixed
+            if (
+                last is not None
+                and last.lines
+                and _goes_on(last, item, column, pitches[round(item.size)], body, is_code)
+            ):
+                last.lines.append(item)
             else:
-                result.append(Paragraph([item]))
-            result[-1].column = column
+                last = Paragraph([item], is_note=is_note, kind=BlockKind.CODE if is_code else None)
+                result.append(last)
+            last.column = column
+            note, flow = (last, flow) if is_note else (note, last)
+    for paragraph in result:
+        if paragraph.kind is BlockKind.CODE and len(paragraph.lines) < _LEAST_CODE:
+            paragraph.kind = None
     return result
+
+
+def _mostly_fixed(pages: Sequence[Page]) -> bool:
+    """Whether the text itself is a typewriter's."""
+    lines = [line for page in pages for line in page.lines]
+    return sum(len(line.text) for line in lines if line.fixed) * 2 > sum(len(line.text) for line in lines)
+
+
+def _goes_on(paragraph: Paragraph, line: Line, column: Column, pitch: float, body: float, is_code: bool) -> bool:
+    if is_code or paragraph.kind is BlockKind.CODE:
+        last = paragraph.lines[-1]
+        near = line.page == last.page and -0.5 * last.size < line.bottom - last.bottom < 3 * line.size
+        return is_code and paragraph.kind is BlockKind.CODE and near
+    return _continues(paragraph, line, column, pitch, body)
 
 
 def _continues(paragraph: Paragraph, line: Line, column: Column, pitch: float, body: float) -> bool:
@@ -90,6 +139,8 @@ def _continues(paragraph: Paragraph, line: Line, column: Column, pitch: float, b
     if last.hyphenated:
         return True
     if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
+        return False
+    if _is_title_of(last, line, paragraph.column):
         return False
     if is_list_item(line.text) or opens_turn(line.text) or (_is_row(last.text) and _is_row(line.text)):
         return False
@@ -117,6 +168,12 @@ def _continues(paragraph: Paragraph, line: Line, column: Column, pitch: float, b
     if line.left > last.left + 0.8 * line.size and not hangs:
         return False  # indented: a paragraph begins
     return _runs_on(last, line, column)
+
+
+def _is_title_of(last: Line, line: Line, column: Column) -> bool:
+    """Whether a line in a font of its own stands over text in another: it is no part of the sentence."""
+    other_font = bool(last.font) and bool(line.font) and last.font != line.font
+    return other_font and (abs(last.size - line.size) > 0.03 * line.size or column[1] - last.right > 4 * last.size)
 
 
 def _is_row(text: str) -> bool:

@@ -28,6 +28,8 @@ class Line:
     size: float = 0.0  # of the font
     bold: bool = False
     hyphenated: bool = False
+    font: str = ""  # its name, if the line is in one
+    fixed: bool = False  # its letters are all of one width
 
     @property
     def left(self) -> float:
