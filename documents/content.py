@@ -76,7 +76,7 @@ def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
     try:
         media_type = media_types.detect(content, file_name)
     except media_types.UnsupportedFile as error:
-        reason = _(error.sentence) % error.parts
+        reason = " ".join(_(sentence) % error.parts for sentence in error.sentences)
         raise UnsupportedMediaType(_("%(reason)s Nothing was stored.") % {"reason": reason}) from error
     key = f"tenant-{tenant.pk}/{uuid.uuid4()}"
     # The row first: a crash between the two leaves a row that the sweep finds, never a file that nobody knows of.

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os.path
+import re
+
+from documents.other_types import ADVICE, OLE, extension_of
+from documents.other_types import gettext_noop as gettext_noop
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -97,7 +101,7 @@ BY_EXTENSION = {
 _TEXTS = {HTML, MARKDOWN, TEXT, CSV, JSON, *CODE_LANGUAGES}
 _PACKAGES = {  # what only an archive of this type contains
     DOCX: b"word/document.xml",
-    XLSX: b"xl/workbook.",
+    XLSX: b"xl/workbook.xml",
     PPTX: b"ppt/presentation.xml",
     ODS: b"mimetype" + ODS.encode(),
 }
@@ -106,76 +110,45 @@ _PACKAGES = {  # what only an archive of this type contains
 class UnsupportedFile(ValueError):
     """The file is of no accepted type, or its content is not what its name says."""
 
-    def __init__(self, sentence: str, **parts: str) -> None:
-        """`sentence` has a place `%(name)s` for each of `parts`, so that it can be translated before they are put in."""
-        self.sentence, self.parts = sentence, parts
-        super().__init__(sentence % parts)
-
-
-def gettext_noop(sentence: str) -> str:
-    """Marks a sentence for translation; whoever shows it translates it."""
-    return sentence
-
-
-_WHAT_TO_DO = {
-    ".doc .dot .dotx .dotm .rtf .odt .ott .wps .wpd .pages .hwp .hwpx": gettext_noop(
-        "Files of type %(extension)s are not accepted. Open it in Word or LibreOffice, save it as DOCX and upload that."
-    ),
-    ".ppt .pps .ppsm .pot .potx .potm .odp .otp .key .dps": gettext_noop(
-        "Files of type %(extension)s are not accepted. Open it in PowerPoint or LibreOffice, save it as PPTX and upload that."
-    ),
-    ".xlsb .xlt .xltx .numbers .et .ots .dbf": gettext_noop(
-        "Files of type %(extension)s are not accepted. Open it in Excel or LibreOffice, save it as XLSX and upload that."
-    ),
-    ".epub .mobi .azw3 .xps .oxps .djvu .ps .eps .vsd .vsdx .odg .svg .eml .msg .mht .mhtml .one .wpt .ofd .caj": gettext_noop(
-        "Files of type %(extension)s are not accepted. Open it in its own program, save or print it as PDF and upload that."
-    ),
-    ".heic .heif .avif .jp2 .psd .ico .raw .dng": gettext_noop(
-        "Files of type %(extension)s are not accepted. Save the picture as PNG or JPEG and upload that."
-    ),
-    ".zip .rar .7z .tar .gz .tgz .bz2 .xz .iso": gettext_noop(
-        "Archives such as %(extension)s are not accepted. Unpack it and upload the files in it."
-    ),
-    ".mp3 .wav .m4a .flac .ogg .mp4 .mov .avi .mkv .webm .wmv": gettext_noop(
-        "Recordings such as %(extension)s are not accepted. Upload a transcript of it."
-    ),
-}
-"""Types that people try, and what they can do."""
+    def __init__(self, *sentences: str, **parts: str) -> None:
+        """The sentences have places `%(name)s` for `parts`, so that they can be translated before these are put in."""
+        self.sentences, self.parts = sentences, parts
+        super().__init__(" ".join(sentence % parts for sentence in sentences))
 
 
 def detect(content: bytes, file_name: str) -> str:
     """The media type of a file.
 
-    Raises `UnsupportedFile`, with one sentence for the person who chose the file, where the type is not accepted or the
-    content contradicts the name.
+    Raises `UnsupportedFile`, with sentences for the person who chose the file, where the type is not accepted or the content
+    contradicts the name.
     """
     extension = os.path.splitext(file_name)[1].lower()
     by_name = BY_EXTENSION.get(extension)
     if by_name is None:
         accepted = ", ".join(sorted(name for name, kind in BY_EXTENSION.items() if kind not in CODE_LANGUAGES))
+        choose = gettext_noop("Choose one of %(accepted)s.")
         if not extension:
-            sentence = gettext_noop("Files without an extension are not accepted. Choose one of %(accepted)s.")
-            raise UnsupportedFile(sentence, accepted=accepted)
-        for extensions, sentence in _WHAT_TO_DO.items():
-            if extension in extensions.split():
-                raise UnsupportedFile(sentence, extension=extension)
-        sentence = gettext_noop("Files of type %(extension)s are not accepted. Choose one of %(accepted)s.")
-        raise UnsupportedFile(sentence, extension=extension, accepted=accepted)
+            none = gettext_noop("Files without an extension are not accepted.")
+            raise UnsupportedFile(none, choose, accepted=accepted)
+        refused = gettext_noop("Files of type %(extension)s are not accepted.")
+        raise UnsupportedFile(refused, ADVICE.get(extension, choose), extension=extension, accepted=accepted)
     by_content = _sniff(content, by_name)
-    other = gettext_noop("The file is named %(extension)s but its content is of another type.")
-    if by_name in _TEXTS:
-        if by_content == "binary":
-            sentence = gettext_noop("The file is named %(extension)s but its content is not text.")
-            raise UnsupportedFile(sentence, extension=extension)
-        if by_content != "text":
-            raise UnsupportedFile(other, extension=extension)
+    is_old = content.startswith(OLE) and extension_of(content, extension) not in (None, extension)
+    if (by_content == by_name and not is_old) or (by_content == "text" and by_name in _TEXTS):
         return by_name
-    if by_content != by_name:
-        raise UnsupportedFile(other, extension=extension)
-    return by_name
-
-
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    actual = extension_of(content, extension) or next(
+        (name for name, kind in BY_EXTENSION.items() if kind == by_content), ""
+    )
+    if actual:
+        other = gettext_noop("The file is named %(extension)s but its content is of another type: %(actual)s.")
+        rename = gettext_noop("Rename it, or choose the file that you mean.")
+        raise UnsupportedFile(other, ADVICE.get(actual, rename), extension=extension, actual=actual)
+    if by_name in _TEXTS and by_content == "binary":
+        raise UnsupportedFile(
+            gettext_noop("The file is named %(extension)s but its content is not text."), extension=extension
+        )
+    other = gettext_noop("The file is named %(extension)s but its content is of another type.")
+    raise UnsupportedFile(other, extension=extension)
 
 
 _ZIP_END = b"PK\x05\x06"
@@ -201,12 +174,15 @@ _PICTURES = (
     *((b"GIF87a", GIF), (b"GIF89a", GIF)),
 )
 
+# Latin, Cyrillic and their neighbours, general punctuation, CJK, Hangul; in noise they are half of all at most.
+_ORDINARY = re.compile("[\t\n\r -~\u00a0-\u06ff\u2010-\u2027\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uffee]")
+
 _BEFORE_PDF = b"\xef\xbb\xbf \t\r\n\f"
 
 
 def _sniff(content: bytes, by_name: str) -> str:
     """What the content is: a media type, “text”, “zip” or “binary”. `by_name` is what the name says it is."""
-    if content.startswith(_OLE):
+    if content.startswith(OLE):
         # Office wraps a password-protected file in its old container: the parser says DOCUMENT_ENCRYPTED.
         return by_name if by_name in _PACKAGES or by_name == XLS else "binary"
     head = content[:1024]
@@ -216,9 +192,11 @@ def _sniff(content: bytes, by_name: str) -> str:
     if content.startswith(b"PK\x03\x04"):
         # The directory is not read here: it may hold a million entries. A damaged archive without one keeps the type its
         # name claims: the parser says DOCUMENT_CORRUPT, which an editor can act on.
-        if by_name in _PACKAGES and (_ZIP_END not in content or _PACKAGES[by_name] in content):
-            return by_name  # also one in which a file of another type is embedded
-        return next((kind for kind, mark in _PACKAGES.items() if mark in content), "zip")
+        if by_name in _PACKAGES and _ZIP_END not in content:
+            return by_name
+        # Its own directory is at the end; files of other types may be embedded before it.
+        kind = max(_PACKAGES, key=lambda kind: content.rfind(_PACKAGES[kind]))
+        return kind if _PACKAGES[kind] in content else "zip"
     if picture := _picture(content):
         return picture
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -226,9 +204,27 @@ def _sniff(content: bytes, by_name: str) -> str:
     if content.startswith(_NO_TEXT):
         return "binary"
     head = content[:8192]
+    if unmarked_utf16(head):
+        return "text"
     # A few NULs may stand in a text by accident; a binary file is full of control bytes.
     controls = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
     return "binary" if controls > len(head) // 20 else "text"
+
+
+def unmarked_utf16(content: bytes) -> str | None:
+    """“utf-16-le” or “utf-16-be” where `content` is such a text without its mark: nearly all characters are ordinary ones, and
+    there are bytes of zero, which other encodings have not, most of them where a Latin letter has one."""
+    head = content[: len(content) // 2 * 2][:8192]
+    zeros = head.count(0)
+    if zeros * 200 < len(head) or len(head) < 4:
+        return None
+    for order, upper in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if upper.count(0) * 3 < zeros * 2 or (head.isascii() and sum(byte < 9 for byte in upper) * 10 < len(upper) * 9):
+            continue  # a text of one byte each with some zeros in it
+        text = head.decode(order, "replace")
+        if len(_ORDINARY.findall(text)) * 100 >= len(text) * 97:
+            return order
+    return None
 
 
 def _picture(content: bytes) -> str | None:

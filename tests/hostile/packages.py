@@ -285,7 +285,7 @@ add(
     "no list of types",
 )
 add("ole.docx", lambda _: OLE + bytes(4_000), ENCRYPTED, "the container of protected documents")
-add("ole-old.docx", lambda _: OLE + "WordDocument".encode("utf-16-le") + bytes(999), "UNSUPPORTED_DOCUMENT", "a .doc")
+add("ole-old.docx", lambda _: OLE + "WordDocument".encode("utf-16-le") + bytes(999), REFUSED, "a .doc")
 add("ole.pdf", lambda _: OLE + bytes(4_000), REFUSED, "a container under another name")
 add("random.docx", lambda _: b"PK\x03\x04" + bytes((n * 7919) % 251 for n in range(99_999)), CORRUPT, "noise")
 

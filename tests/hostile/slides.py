@@ -199,9 +199,7 @@ add(
 )
 add("cut.pptx", lambda _: archive(parts())[:9_000], CORRUPT, "cut off")
 add("ole.pptx", lambda _: OLE + "EncryptedPackage".encode("utf-16-le") + bytes(999), ENCRYPTED, "protected")
-add(
-    "old.pptx", lambda _: OLE + "PowerPoint Document".encode("utf-16-le") + bytes(999), "UNSUPPORTED_DOCUMENT", "a .ppt"
-)
+add("old.pptx", lambda _: OLE + "PowerPoint Document".encode("utf-16-le") + bytes(999), REFUSED, "a .ppt")
 add(
     "linked.pptx",
     lambda address: archive(

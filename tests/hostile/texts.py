@@ -58,7 +58,12 @@ add_all(
         ("overrides.txt", HARMLESS, "text that is shown backwards", "pay \u202e001\u202c yuan \u2066x\u2069"),
         ("invisible.txt", NONE, "only characters without width", "\u200b\ufeff\u2060\u00ad\u202e\u200e" * 999),
         ("spaces-only.md", NONE, "only spaces", " \t\n\u3000\u00a0" * 999),
-        ("utf-16-unmarked.txt", HARMLESS, "UTF-16 without its mark", "Some text in two bytes each.".encode("utf-16-le")),
+        (
+            "utf-16-unmarked.txt",
+            HARMLESS,
+            "UTF-16 without its mark",
+            "Some text in two bytes each.".encode("utf-16-le"),
+        ),
         ("utf-16-odd.txt", HARMLESS, "UTF-16 with half a character", "\ufeffSome text".encode("utf-16-le") + b"x"),
         ("utf-32.txt", HARMLESS, "UTF-32", "\ufeffSome text".encode("utf-32-le")),
         ("mark-only.txt", NONE, "a mark and nothing", b"\xff\xfe"),
