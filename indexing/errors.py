@@ -161,6 +161,7 @@ class VerificationFailed(TransientError):
     """What was made from the file did not pass its check: text is not where it should be, or was not stored whole."""
 
     code = "VERIFICATION_FAILED"
+    tries = 2
 
 
 class ThrottledError(IndexingError):

@@ -3,7 +3,7 @@
 Two readings of one place differ in white space, hyphens at line ends, ligatures, markup and the order of columns and cells. So
 texts are compared as letters and digits after NFKC, case kept; a line or cell that is found as a whole counts in full, else
 word by word, in any order. A page number, a label of a list or a mark that one reading has and the other has not costs a word:
-hence `ENOUGH` and not all. A chunk moved to its neighbour's place reaches far less (docs/parsing.md has the figures).
+hence `ENOUGH` and not all. A chunk moved to its neighbour's place reaches far less (docs/places.md has the figures).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _SHORT = 4  # letters: found inside of longer words by chance
 _NO_LETTERS = re.compile(r"[\W_]+")
 _SPACES_AND_CONTROLS = re.compile(r"[\s\x00-\x1f]+")
 _INSIDE_WORDS = re.compile("[-\x02\xad\u200b-\u200d\u2010-\u2013\u2060\ufeff\ufffe]")
+_COMMANDS = re.compile(r"\\[A-Za-z]+")  # of LaTeX: an office file has a formula's structure as XML
 _UNITS = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+")
 _IS_CJK = re.compile(f"[{CJK}]")
 # In front of an item of a list or a section; office files and web pages keep the rule for it, not its characters.
@@ -29,13 +30,13 @@ _LABEL = re.compile(r"\s*(?:[（(]?\w{1,5}(?:\.\w{1,5}){0,6}[.)）、:：]?(?=[\
 
 def letters(text: str) -> str:
     """Letters and digits alone; all visible characters of a text that has none."""
-    normal = unicodedata.normalize("NFKC", text)
+    normal = _COMMANDS.sub("", unicodedata.normalize("NFKC", text))
     return _NO_LETTERS.sub("", normal) or _SPACES_AND_CONTROLS.sub("", normal)
 
 
 def units(text: str) -> list[str]:
     """Words, and pairs of neighbouring CJK characters."""
-    normal = _INSIDE_WORDS.sub("", unicodedata.normalize("NFKC", text))
+    normal = _INSIDE_WORDS.sub("", _COMMANDS.sub(" ", unicodedata.normalize("NFKC", text)))
     found: list[str] = []
     for run in _UNITS.findall(normal):
         if _IS_CJK.match(run) and len(run) > 1:
