@@ -3,44 +3,111 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 from selectolax.lexbor import LexborNode
 
-_TAGS = {
-    "aside", "audio", "button", "canvas", "datalist", "embed", "footer", "head", "iframe", "input", "map",
-    "nav", "noscript", "object", "option", "script", "select", "style", "svg", "template", "textarea",
-    "title", "video",
+from indexing.blocks import LeftOutReason
+from indexing.parsers.limits import LEFT_OUT_CHARACTERS
+
+
+class Fate(Enum):
+    """What becomes of an element and all below it."""
+
+    KEPT = None
+    DROPPED = "dropped"  # no text for a reader: programs, drawings, controls
+    NAVIGATION = LeftOutReason.NAVIGATION
+    HIDDEN = LeftOutReason.HIDDEN
+
+
+_NO_TEXT = {
+    "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "noscript", "object", "option",
+    "script", "select", "style", "svg", "template", "textarea", "title", "video",
 }  # fmt: skip
+_NAVIGATION = {"aside", "footer", "nav"}
 _ROLES = {
     "alertdialog", "banner", "button", "complementary", "contentinfo", "dialog", "menu", "menubar",
     "navigation", "search", "toolbar",
 }  # fmt: skip
-_INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_INVISIBLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0(?:\.0+)?(?:px|em|%|\s*[;!]|\s*\Z)",
+    re.IGNORECASE,
+)
+_FOR_SCREEN_READERS = re.compile(r"(?:sr|screen-?reader)-(?:only|text)|visually-?hidden", re.IGNORECASE)
 # The name of the thing together with what it is: a recipe for cookies has no "cookie-banner".
 _CONSENT = re.compile(
     r"(?:cookies?|consent|gdpr|privacy)[-_]*(?:banner|bar|notice|consent|popup|modal|overlay|dialog|message|wall|law)"
-    r"|^(?:onetrust|cybotcookiebot|cc-window|cc-banner|didomi|usercentrics)",
+    r"|(?:onetrust|cybotcookiebot|cc-window|cc-banner|didomi|usercentrics)",
     re.IGNORECASE,
 )
+_SURROUNDS = re.compile(
+    r"(?:site|page|global|main|top|left|right|bottom|primary|secondary|mobile)?[-_]?"
+    r"(?:side-?bar|breadcrumbs?|paginat(?:ion|or)|pager|nav(?:igation|bar)?|menu(?:bar)?|foot(?:er|note-nav)?|masthead"
+    r"|sharing?|social|share-?(?:bar|buttons|links)|ads?|advert(?:s|isement)?|newsletter|subscribe|skip-?(?:link|to-content)s?"
+    r"|related(?:-(?:posts|articles|links))?|toolbar)(?:[-_](?:wrapper|container|inner|list|links|box|area|section))?",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(r"note|tip|warning|caution|important|info|admonition|callout|hint|notice|example", re.IGNORECASE)
+_MOSTLY_LINKS = 0.5  # of the characters
 
 
-def is_furniture(node: LexborNode, *, inside_content: bool) -> bool:
-    """Whether `node` and all below it are left out. `inside_content`: a header here introduces the text itself."""
+def fate(node: LexborNode, *, inside_content: bool) -> Fate:
+    """`inside_content`: a header here introduces the text itself, a remark beside it belongs to it."""
     tag = str(node.tag)
-    if not node.is_element_node or tag in _TAGS:
-        return True
+    if not node.is_element_node or tag in _NO_TEXT:
+        return Fate.DROPPED
+    attributes = node.attributes
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".split() if attributes else []
+    if attributes and _is_hidden(tag, attributes, names):
+        return Fate.HIDDEN
+    if tag in ("html", "body", "main", "article"):
+        return Fate.KEPT
     if tag == "header":
-        return not inside_content
-    return tag not in ("html", "body", "main", "article") and _says_so(node.attributes)
+        return Fate.KEPT if inside_content else Fate.NAVIGATION
+    if tag == "aside" and inside_content and _is_remark(attributes, names):
+        return Fate.KEPT
+    if tag in _NAVIGATION or (attributes.get("role") or "").lower() in _ROLES or attributes.get("aria-modal") == "true":
+        return Fate.NAVIGATION
+    if any(map(_CONSENT.match, names)):
+        return Fate.NAVIGATION
+    if not inside_content and any(map(_SURROUNDS.fullmatch, names)) and _is_mostly_links(node):
+        return Fate.NAVIGATION
+    return Fate.KEPT
 
 
-def _says_so(attributes: dict[str, str | None]) -> bool:
-    """Whether attributes hide an element or name it as page furniture."""
-    if not attributes:
-        return False
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true" or attributes.get("aria-modal") == "true":
+def shown_text(node: LexborNode, most: int = LEFT_OUT_CHARACTERS) -> str:
+    """All text below `node` that is no program, on one line; of long ones the beginning."""
+    texts: list[str] = []
+    size = 0
+    waiting = [node]
+    while waiting and size < most:
+        current = waiting.pop()
+        if current.is_text_node:
+            text = " ".join((current.text_content or "").split())
+            if text:
+                texts.append(text)
+                size += len(text) + 1
+        elif current.is_element_node and str(current.tag) not in ("script", "style", "template", "noscript", "head"):
+            child = current.last_child
+            while child is not None:
+                waiting.append(child)
+                child = child.prev
+    return " ".join(texts)
+
+
+def _is_hidden(tag: str, attributes: dict[str, str | None], names: list[str]) -> bool:
+    if "hidden" in attributes and attributes["hidden"] != "until-found":  # which the page's own search opens
         return True
-    if (attributes.get("role") or "").lower() in _ROLES or _INVISIBLE.search(attributes.get("style") or ""):
+    if attributes.get("aria-hidden") == "true" or _INVISIBLE.search(attributes.get("style") or ""):
         return True
-    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-    return any(_CONSENT.search(name) for name in names.split())
+    return (tag == "dialog" and "open" not in attributes) or any(map(_FOR_SCREEN_READERS.fullmatch, names))
+
+
+def _is_remark(attributes: dict[str, str | None], names: list[str]) -> bool:
+    return attributes.get("role") == "note" or any(map(_REMARK.search, names))
+
+
+def _is_mostly_links(node: LexborNode) -> bool:
+    text = len(shown_text(node))
+    links = sum(len(shown_text(link)) for link in node.css("a")[:500])
+    return not text or links >= text * _MOSTLY_LINKS

@@ -15,7 +15,7 @@ from documents.errors import InvalidInput
 from documents.media_types import HTML, MARKDOWN, PDF, TEXT, UnsupportedFile, detect
 from indexing.blocks import Block, BlockKind
 from indexing.errors import DocumentTooLarge
-from indexing.parsers import docx, docx_text, html, html_tables, markdown
+from indexing.parsers import docx, docx_text, html, html_tables, html_walker, markdown
 from indexing.parsers.assemble import LONGEST_HEADING, Piece, assemble
 from indexing.parsers.html_depth import refuse_deep
 from indexing.parsers.limits import HTML_DEPTH
@@ -146,7 +146,7 @@ def test_of_nested_tables_each_is_looked_through_up_to_the_next(monkeypatch: pyt
         asked.append(real(table))  # type: ignore[arg-type]
         return asked[-1]
 
-    monkeypatch.setattr(html, "is_layout", recording)
+    monkeypatch.setattr(html_walker, "is_layout", recording)
     document = html.parse(b"<table><tr><td>a<td>" * 300 + b"x")
     assert asked == [True] * 299 + [False]
     assert len(document.blocks) == 300

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indexing.blocks import LeftOut, LeftOutReason
 from indexing.errors import NoText
 from indexing.parsers.clean import clean
 from indexing.parsers.html import parse
@@ -48,6 +49,14 @@ def test_only_the_main_content_remains() -> None:
     ]
     assert document.blocks[6].heading_path == ("安全须知", "Steps")
     assert document.blocks[1].locator.lines == (3, 4)  # of the extracted text
+    assert [block.depth for block in document.blocks if block.kind == "list_item"] == [0, 0, 1, 0]
+    assert (document.left_out, document.language) == (
+        (
+            LeftOut(LeftOutReason.HIDDEN, "secret | more | icon"),
+            LeftOut(LeftOutReason.NAVIGATION, "Advert | Company Home | Menu | We use cookies | Subscribe | Imprint"),
+        ),
+        "en",
+    )
 
 
 def test_without_main_the_only_article_else_the_body() -> None:
@@ -70,10 +79,20 @@ def test_tables_with_headers_and_merged_cells() -> None:
     <tr><td rowspan="2">Annual</td><td>5</td><td><ul><li>a</li><li>b</li></ul></td></tr><tr><td>10</td><td>c</td></tr>
     <tr hidden><td>x</td><td>y</td></tr></table>"""
     document = check(parse(source.encode()))
-    assert [block.kind for block in document.blocks] == ["paragraph", "table"]
+    assert [block.kind for block in document.blocks] == ["caption", "table"]
     table = document.blocks[1]
-    assert table.rows == (("Kind", "Days", ""), ("Annual", "5", "a b"), ("", "10", "c"))
+    assert table.rows == (("Kind", "Days", "Days"), ("Annual", "5", "a b"), ("Annual", "10", "c"))
     assert table.header_rows == 1
+
+
+def test_a_header_of_two_rows_can_be_read_in_each_column() -> None:
+    source = """<table><thead><tr><th rowspan=2>城市</th><th colspan=2>Limit</th></tr><tr><th>Hotel</th><th>Meals</th></tr>
+    </thead><tr><td>北京</td><td>600</td><td>100</td></tr><tr><td colspan=2>Other</td><td>80</td></tr></table>"""
+    table = check(parse(source.encode())).blocks[0]
+    assert (table.header_rows, table.rows) == (
+        2,
+        (("城市", "Limit", "Limit"), ("城市", "Hotel", "Meals"), ("北京", "600", "100"), ("Other", "", "80")),
+    )
 
 
 def test_layout_tables_are_read_as_blocks() -> None:
@@ -118,6 +137,91 @@ def test_nesting_deeper_than_the_stack() -> None:
 def test_no_text(content: bytes) -> None:
     with pytest.raises(NoText):
         parse(content)
+
+
+@pytest.mark.parametrize(
+    ("source", "kept", "navigation"),
+    [
+        ('<div class="sidebar"><a href=x>One</a> <a href=y>Two</a></div><p>Text</p>', "Text", "One Two"),
+        ('<ul class="breadcrumb"><li><a href=x>Home</a></ul><p>Text</p>', "Text", "Home"),
+        ('<div class="menu"><p>Soup of the day, with bread</p></div>', "Soup of the day, with bread", None),
+        ('<main><div class="menu"><a href=x>Link</a></div></main>', "Link", None),
+        ("<main><aside class='note'>Mind the gap.</aside><aside>Advert</aside></main>", "Mind the gap.", "Advert"),
+        ('<div id="content"><p>The text of the page.</p></div><p>Beside</p>', "The text of the page.", "Beside"),
+        ('<div id="content">x</div><p>Nearly all of the text</p>', "x\n\nNearly all of the text", None),
+    ],
+)
+def test_what_surrounds_the_text(source: str, kept: str, navigation: str | None) -> None:
+    document = check(parse(source.encode()))
+    assert document.text == kept
+    assert [part.text for part in document.left_out] == ([navigation] if navigation else [])
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        *("hidden", 'aria-hidden="true"', 'style="DISPLAY :none"', 'style="visibility:hidden"', 'style="opacity:0"'),
+        *('style="font-size: 0px;"', 'class="sr-only"', 'class="a visually-hidden"'),
+    ],
+)
+def test_hidden_text_is_not_searched(attribute: str) -> None:
+    document = check(parse(f"<main><p>shown</p><p {attribute}>密码</p></main>".encode()))
+    assert document.text == "shown"
+    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "密码"),)
+
+
+def test_what_is_not_hidden() -> None:
+    source = '<p style="opacity:0.5">a</p><p hidden=until-found>b</p><p style="font-size:0.9em">c</p><p aria-hidden=false>d</p>'
+    assert [text for _, text in outline(parse(source.encode()))] == ["a", "b", "c", "d"]
+
+
+def test_code_with_its_language() -> None:
+    source = """<pre><code class="hljs language-python">x = 1</code></pre>
+    <div class="highlight-source-c++"><pre>int x;</pre></div>
+    <pre class="brush: js">let x</pre><pre>plain</pre>"""
+    assert [(b.text, b.language) for b in check(parse(source.encode())).blocks] == [
+        *(("x = 1", "python"), ("int x;", "c++"), ("let x", "js"), ("plain", None)),
+    ]
+
+
+def test_formulas() -> None:
+    source = r"""<p>Energy <math><mi>E</mi><mo>=</mo><mi>m</mi></math> and \(a^2\).</p><p>$$ \sum x $$</p><p>\[ y \]</p>
+    <math display="block"><semantics><mi>a</mi><annotation encoding="application/x-tex">a^2</annotation></semantics></math>
+    <script type="math/tex; mode=display">z^3</script><p>in <math alttext="q_1"></math> text</p>"""
+    assert outline(parse(source.encode())) == [
+        ("paragraph", "Energy E = m and \\(a^2\\)."),
+        *(("formula", "\\sum x"), ("formula", "y"), ("formula", "a^2"), ("formula", "z^3")),
+        ("paragraph", "in q_1 text"),
+    ]
+
+
+def test_questions_that_open_or_are_defined() -> None:
+    source = """<details><summary>怎么报销？</summary><p>在系统中提交。</p><p>三天到账。</p></details>
+    <details><summary>More</summary>Text</details>
+    <dl><dt>Who pays?</dt><dd>The company.</dd><dt>Term</dt><dd>Meaning</dd><dt>Open?</dt></dl>"""
+    assert outline(parse(source.encode())) == [
+        ("faq", "怎么报销？\n在系统中提交。"),
+        ("paragraph", "三天到账。"),
+        *(("paragraph", "More"), ("paragraph", "Text")),
+        ("faq", "Who pays?\nThe company."),
+        *(("paragraph", "Term"), ("list_item", "Meaning"), ("paragraph", "Open?")),
+    ]
+
+
+def test_figures_and_readings() -> None:
+    source = """<figure><img alt="A map" src=x><figcaption>图 1 总部</figcaption></figure>
+    <p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>の本</p>"""
+    assert outline(parse(source.encode())) == [
+        ("paragraph", "A map"),
+        ("caption", "图 1 总部"),
+        ("paragraph", "漢字(かんじ)の本"),
+    ]
+
+
+def test_the_declared_language_counts_where_the_text_does_not_say() -> None:
+    assert parse(b'<html lang="fr-CA"><p>Zut 12').language == "fr"
+    assert parse('<html lang="en"><p>员工出差应当事先申请。'.encode()).language == "zh"
+    assert parse(b'<html lang=""><p>Zut 12').language is None
 
 
 TEXTS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20)

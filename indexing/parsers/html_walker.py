@@ -1,0 +1,230 @@
+"""The elements of a page in document order, made into pieces. Without recursion: files nest deeper than Python's stack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from indexing.blocks import BlockKind, LeftOut, LeftOutReason
+from indexing.parsers.assemble import Piece
+from indexing.parsers.clean import join_lines, one_line
+from indexing.parsers.html_furniture import Fate, fate, shown_text
+from indexing.parsers.html_math import formula, is_displayed
+from indexing.parsers.html_tables import is_layout, read_table
+from indexing.parsers.limits import excerpt
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = {
+    "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "form", "header", "hr", "legend", "li", "main", "ol", "p",
+    "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_CONTENT = {"main", "article"}
+_ASKS = ("summary", "dt")  # what may hold a question whose answer follows
+_HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush:?)[-_ ]?([a-z0-9+#-]{1,20})", re.IGNORECASE)
+_FORMULA = re.compile(r"\s*(?:\$\$(.+)\$\$|\\\[(.+)\\\])\s*", re.DOTALL)
+_QUESTION = re.compile(r".{2,300}[?？]", re.DOTALL)
+
+
+class Aside:
+    """Text that is kept out, by its reason, in the order of the page."""
+
+    def __init__(self) -> None:
+        self._texts: dict[LeftOutReason, list[str]] = {}
+
+    def add(self, reason: LeftOutReason, node: LexborNode) -> None:
+        if text := shown_text(node):
+            self._texts.setdefault(reason, []).append(text)
+
+    def left_out(self) -> list[LeftOut]:
+        return [LeftOut(reason, excerpt(texts)) for reason, texts in self._texts.items()]
+
+
+class Walker:
+    """Collects pieces in document order.
+
+    Text gathers in `_buffer` until a block begins or ends. A header inside the content keeps only its headings: the
+    rest of it is dates, authors and buttons. A header belongs to the text, rather than to the page around it, inside a
+    `<main>` or `<article>`; `content` says how many of these are around what is walked.
+    """
+
+    def __init__(self, aside: Aside, content: int = 0) -> None:
+        self._aside = aside
+        self._content = content
+        self._pieces: list[Piece] = []
+        self._buffer: list[str] = []
+        self._level: int | None = None  # of the open heading
+        self._counters: list[int | None] = []  # per open list: the next number, None for bullets
+        self._marker: str | None = None  # what the open list item's first text starts with
+        self._headers = 0
+        self._captions = 0
+        self._readings: list[str] = []  # of the open ruby
+
+    def walk(self, root: LexborNode) -> list[Piece]:
+        open_nodes: list[tuple[LexborNode, bool]] = [(child, False) for child in reversed(children(root))]
+        while open_nodes:
+            node, leaving = open_nodes.pop()
+            if leaving:
+                self._leave(str(node.tag))
+            elif self._enter(node):
+                open_nodes.append((node, True))
+                open_nodes.extend((child, False) for child in reversed(children(node)))
+        self._flush()
+        return list(_with_answers(self._pieces))
+
+    def _enter(self, node: LexborNode) -> bool:
+        """Take in `node`; whether its children are to be walked."""
+        tag = str(node.tag)
+        if node.is_text_node:
+            self._buffer.append(node.text_content or "")
+        elif tag == "br":
+            self._buffer.append(_HARD_BREAK)
+        elif tag == "img":
+            self._buffer.append(node.attributes.get("alt") or "")
+        elif (source := formula(node)) is not None:
+            self._take_formula(node, source)
+        elif (what := fate(node, inside_content=self._content > 0)) is not Fate.KEPT:
+            if isinstance(what.value, LeftOutReason):
+                self._aside.add(what.value, node)
+        elif tag == "rt":
+            self._readings.append(node.text())
+        elif tag == "rp":
+            pass
+        elif tag == "pre":
+            self._flush()
+            self._pieces.append(Piece(BlockKind.CODE, _preformatted(node), language=_code_language(node)))
+        elif tag == "table" and not is_layout(node):
+            self._flush()
+            self._pieces.extend(read_table(node, cell_text=self._cell_text))
+        else:
+            self._open(node, tag)
+            return True
+        return False
+
+    def _take_formula(self, node: LexborNode, source: str) -> None:
+        if is_displayed(node) and self._level is None:
+            self._flush()
+            self._pieces.append(Piece(BlockKind.FORMULA, source))
+        else:
+            self._buffer.append(f" {source} ")
+
+    def _open(self, node: LexborNode, tag: str) -> None:
+        if tag in _BLOCKS or tag in _HEADINGS:
+            self._flush()
+        if tag in _HEADINGS:
+            self._level = _HEADINGS[tag]
+        elif tag in _CONTENT:
+            self._content += 1
+        elif tag == "header":
+            self._headers += 1
+        elif tag == "figcaption":
+            self._captions += 1
+        elif tag == "ol":
+            start = node.attributes.get("start") or "1"
+            self._counters.append(int(start) if re.fullmatch(r"-?\d{1,6}", start) else 1)
+        elif tag == "ul":
+            self._counters.append(None)
+        elif tag == "li":
+            number = self._counters[-1] if self._counters else None
+            self._marker = "" if number is None else f"{number}. "
+            if number is not None:
+                self._counters[-1] = number + 1
+        elif tag == "dd":
+            self._marker = ""
+
+    def _leave(self, tag: str) -> None:
+        if tag in _BLOCKS or tag in _HEADINGS:
+            self._flush(asks=tag in _ASKS)
+        if tag in _HEADINGS:
+            self._level = None
+        elif tag in _CONTENT:
+            self._content -= 1
+        elif tag == "header":
+            self._headers -= 1
+        elif tag == "figcaption":
+            self._captions -= 1
+        elif tag in ("ol", "ul"):
+            self._counters.pop()
+        elif tag in ("li", "dd"):
+            self._marker = None
+        elif tag == "ruby" and self._readings:
+            self._buffer.append(f"({''.join(self._readings)})")
+            self._readings.clear()
+
+    def _flush(self, *, asks: bool = False) -> None:
+        text = _running_text("".join(self._buffer))
+        self._buffer.clear()
+        if not text or (self._headers and self._level is None):
+            return
+        if self._level is not None:
+            self._pieces.append(Piece(BlockKind.HEADING, text, level=self._level))
+        elif self._captions:
+            self._pieces.append(Piece(BlockKind.CAPTION, text))
+        elif match := _FORMULA.fullmatch(text):
+            self._pieces.append(Piece(BlockKind.FORMULA, (match[1] or match[2]).strip()))
+        elif self._marker is not None:
+            depth = max(len(self._counters) - 1, 0)
+            self._pieces.append(Piece(BlockKind.LIST_ITEM, self._marker + text, depth=depth))
+            self._marker = None
+        elif asks and _QUESTION.fullmatch(text):
+            self._pieces.append(Piece(BlockKind.FAQ, text))
+        else:
+            self._pieces.append(Piece(BlockKind.PARAGRAPH, text))
+
+    def _cell_text(self, cell: LexborNode) -> str:
+        return " ".join(piece.text for piece in Walker(self._aside, self._content).walk(cell))
+
+
+def children(node: LexborNode) -> list[LexborNode]:
+    found = []
+    child = node.first_child
+    while child is not None:
+        found.append(child)
+        child = child.next
+    return found
+
+
+def _with_answers(pieces: list[Piece]) -> Iterator[Piece]:
+    """A question that was opened up or defined, with the text right after it; alone it is a paragraph."""
+    question: Piece | None = None
+    for piece in pieces:
+        if question is not None and piece.kind in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM):
+            yield Piece(BlockKind.FAQ, f"{question.text}\n{piece.text}")
+            question = None
+            continue
+        if question is not None:
+            yield Piece(BlockKind.PARAGRAPH, question.text)
+        question = piece if piece.kind is BlockKind.FAQ else None
+        if question is None:
+            yield piece
+    if question is not None:
+        yield Piece(BlockKind.PARAGRAPH, question.text)
+
+
+def _running_text(source: str) -> str:
+    """Source line breaks give way to a running line, `<br>` becomes a line feed."""
+    parts = (join_lines([one_line(line) for line in part.split("\n")]) for part in source.split(_HARD_BREAK))
+    return "\n".join(part for part in parts if part)
+
+
+def _preformatted(node: LexborNode) -> str:
+    for line_break in node.css("br"):
+        line_break.replace_with("\n")
+    return node.text()
+
+
+def _code_language(node: LexborNode) -> str | None:
+    """As pages for programmers name it: on the element, on the `<code>` in it, or on what is around it."""
+    code = node.css_first("code")
+    for element in (node, code, node.parent, node.parent.parent if node.parent is not None else None):
+        if element is None or not element.attributes:
+            continue
+        for name in ("data-lang", "data-language"):
+            if value := element.attributes.get(name):
+                return value.lower()[:20]
+        if match := _LANGUAGE.search(element.attributes.get("class") or ""):
+            return match[1].lower()
+    return None
