@@ -14,15 +14,17 @@ from documents.locks import ensure_no_transaction
 from documents.models import StoredContent
 from indexing import cache, queue, sink
 from indexing.blocks import Chunk, ParsedDocument
+from indexing.contextual import situate
 from indexing.embedders.base import Embedder
 from indexing.embedding import MOST_NAMED, batches, embed
 from indexing.errors import NoText, StorageUnavailable, VerificationFailed, places_of
 from indexing.lease import Lease
 from indexing.parsers.sandbox import parse_in_child, verify_apart
 from indexing.parsers.scans import ScannedPage
-from indexing.providers import embedder_for
+from indexing.providers import context_model, embedder_for
 from indexing.retrying import retrying
 from indexing.sink import Manifest, StagedChunk
+from indexing.situating import ROOM
 from indexing.splitters import split_as_configured
 from indexing.states import Stage
 from indexing.verification import Verification, claims_of
@@ -52,7 +54,7 @@ class Attempt:
         chunks = self._split(parsed, embedder)
         verification = self._verify(parsed, chunks)  # before any vector is paid for
         manifest = Manifest.of(
-            verification.corrected(chunks),
+            self._situate(parsed, verification.corrected(chunks)),
             lease=self._lease,
             pipeline_digest=self._facts["pipeline_digest"],
             gaps=parsed.gaps,
@@ -107,12 +109,27 @@ class Attempt:
             parsed,
             title=self._facts["title"],
             count_tokens=embedder.count_tokens,
-            most_tokens=embedder.max_tokens,
+            most_tokens=embedder.max_tokens - (ROOM if "context" in self._facts["pipeline_config"] else 0),
             checkpoint=self._checkpoint,
         )
         if not chunks:
             raise NoText
         return chunks
+
+    def _situate(self, parsed: ParsedDocument, chunks: Sequence[Chunk]) -> Sequence[Chunk]:
+        """The chunks with a language model's sentences in front of them, if the pipeline has such a model."""
+        config = self._facts["pipeline_config"].get("context")
+        if config is None:
+            return chunks
+        return situate(
+            chunks,
+            parsed,
+            title=self._facts["title"],
+            config=config,
+            model=context_model(config),
+            lease=self._lease,
+            report=partial(self._step, Stage.SPLIT),
+        )
 
     def _verify(self, parsed: ParsedDocument, chunks: Sequence[Chunk]) -> Verification:
         """Find every chunk again in the original. Raises `VerificationFailed` for too many that are not there."""

@@ -189,7 +189,8 @@ class Chunk:
     """A piece of one document that is embedded and found as one.
 
     `text` is what a reader is shown. `context` (the heading path, with the document's title in front) is embedded before
-    it but never shown. `tokens` counts context and text together in the pipeline's own tokenizer.
+    it but never shown, and so is `situation`, a sentence of a language model, where the pipeline has one. `tokens` counts
+    context and text together in the pipeline's own tokenizer.
     """
 
     ordinal: int
@@ -198,10 +199,11 @@ class Chunk:
     locator: Locator
     tokens: int
     context: str = field(default="")
+    situation: str = ""
 
     @property
     def embedded_text(self) -> str:
-        return f"{self.context}\n{self.text}" if self.context else self.text
+        return "\n".join(part for part in (self.context, self.situation, self.text) if part)
 
     def to_json(self) -> dict[str, Any]:
         return {

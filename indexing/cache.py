@@ -107,6 +107,34 @@ def forget_vectors(*, tenant_id: int, fingerprint: str, digests: Sequence[str]) 
     rows("embedding", "forget_vectors", tenant=tenant_id, fingerprint=fingerprint, digests=list(digests))
 
 
+def find_sentences(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:
+    """Sentences known for these questions about chunks of the lease's document."""
+    found = rows(
+        "sink",
+        "cached_sentences",
+        document=lease.document_id,
+        tenant=lease.tenant_id,
+        fingerprint=fingerprint,
+        digests=list(digests),
+    )
+    return {item["question_digest"]: item["sentence"] for item in found}
+
+
+def keep_sentence(lease: Lease, *, fingerprint: str, digest: str, sentence: str) -> None:
+    """Keep one sentence, committed at once: a crash later costs nothing of it. Raises `LeaseLost`."""
+    with transaction.atomic():
+        queue.fence(lease, action="keep_sentence")
+        row(
+            "sink",
+            "cache_sentence",
+            document=lease.document_id,
+            tenant=lease.tenant_id,
+            fingerprint=fingerprint,
+            digest=digest,
+            sentence=sentence,
+        )
+
+
 def _note(lease: Lease, digests: list[str]) -> None:
     """Remember that the lease's document has these texts: its purge finds their vectors by this, staged or not."""
     rows("sink", "note_texts", document=lease.document_id, tenant=lease.tenant_id, digests=digests)

@@ -44,6 +44,26 @@ class EmbeddingCache(models.Model):
         ]
 
 
+class SituationCache(models.Model):
+    """The sentence of a language model for one chunk, by what the model was told: survives tasks and crashes, and goes with
+    its document. No foreign keys, as below."""
+
+    document_id = models.UUIDField()
+    tenant_id = models.BigIntegerField()
+    fingerprint = models.CharField(max_length=64, help_text="of the model and of what it is asked to do")
+    question_digest = models.CharField(max_length=64)
+    sentence = models.TextField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "situation_cache"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document_id", "question_digest", "fingerprint"], name="situation_cache_key"
+            )
+        ]
+
+
 class EmbeddedText(models.Model):
     """Which document has which embedded text: a purge finds its vectors by this, those of a task that died before staging
     too. Written in the transaction that reads or writes them; no foreign keys, since its lease says which document."""

@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error, register
 
 from indexing.errors import EmbeddingUnavailable
 from indexing.lease import LONGEST_LEASE
-from indexing.providers import default_embedder_config, embedder_for
+from indexing.providers import context_model, default_context_config, default_embedder_config, embedder_for
 from indexing.splitters import STRATEGIES
 from indexing.splitters.packing import SMALLEST_BUDGET
 
@@ -21,6 +21,7 @@ POSITIVE = (
     "KB_PARSE_MEMORY",
     "KB_EMBEDDING_BATCH_SIZE",
     "KB_EMBEDDING_TIMEOUT",
+    "KB_CONTEXT_TIMEOUT",
     "KB_MAX_UPLOAD_BYTES",
     "KB_SPLITTER_CHARACTERS",
 )
@@ -47,6 +48,21 @@ def embedding_endpoint_is_described(**_: Any) -> list[CheckMessage]:
                 id="indexing.E003",
             )
         ]
+    return []
+
+
+@register()
+def context_model_is_described(**_: Any) -> list[CheckMessage]:
+    """A pipeline names the language model that wrote before its chunks."""
+    config = default_context_config()
+    if config is None:
+        return []
+    if not config["model"]:
+        return [Error("KB_CONTEXT_URL is set without KB_CONTEXT_MODEL.", id="indexing.E009")]
+    try:
+        context_model(config)
+    except EmbeddingUnavailable as error:
+        return [Error(str(error), hint="Correct KB_CONTEXT_URL, or KB_CONTEXT_API_KEY.", id="indexing.E010")]
     return []
 
 

@@ -12,7 +12,7 @@ from indexing.identity import config_digest
 from indexing.lexical import TOKENIZER_REVISION
 from indexing.models import Pipeline, TenantPipeline
 from indexing.parsers import PARSER_REVISION
-from indexing.providers import default_embedder_config
+from indexing.providers import default_context_config, default_embedder_config
 from indexing.splitters import BUDGET_UNIT, SPLITTER_REVISION
 from indexing.states import PipelineRole
 
@@ -21,12 +21,14 @@ MAX_VECTOR_INDEX_DIMENSIONS = 2000  # pgvector's limit for HNSW over `vector`; a
 
 def default_config() -> dict[str, Any]:
     """The configuration that the settings describe."""
-    return {
+    config = {
         "parser": PARSER_REVISION,
         "splitter": splitter_config(),
         "embedder": default_embedder_config(),
         "lexical": TOKENIZER_REVISION,
     }
+    context = default_context_config()
+    return {**config, "context": context} if context else config
 
 
 def splitter_config(strategy: str = "") -> dict[str, Any]:

@@ -150,6 +150,7 @@ class PostgresSearchIndex:
         rows("sink", "purge_pointers", document=document_id)
         rows("sink", "purge_chunks", document=document_id)
         rows("sink", "purge_vectors_cache", document=document_id, tenant=tenant_id)
+        rows("sink", "purge_sentences", document=document_id)
         rows("sink", "purge_parse_cache", document=document_id)
         return True
 

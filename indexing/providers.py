@@ -9,10 +9,12 @@ from typing import Any
 from django.conf import settings
 
 from indexing.embedders.base import Embedder
+from indexing.embedders.chat import ChatModel
 from indexing.embedders.local import LocalEmbedder
 from indexing.embedders.openai import provider_of
 from indexing.embedders.registry import EmbedderConfig, Endpoint, build
 from indexing.errors import EmbeddingUnavailable
+from indexing.situating import PROMPT_REVISION
 
 
 def default_embedder_config() -> dict[str, Any]:
@@ -33,6 +35,28 @@ def default_embedder_config() -> dict[str, Any]:
         "query_prefix": settings.KB_EMBEDDING_QUERY_PREFIX,
         "passage_prefix": settings.KB_EMBEDDING_PASSAGE_PREFIX,
     }
+
+
+def default_context_config() -> dict[str, Any] | None:
+    """The language model that the settings describe, which says of each chunk where it stands; None without one."""
+    if not settings.KB_CONTEXT_URL:
+        return None
+    return {"model": settings.KB_CONTEXT_MODEL, "prompt": PROMPT_REVISION}
+
+
+def context_model(config: dict[str, Any]) -> ChatModel:
+    """The language model of a pipeline. Raises `EmbeddingUnavailable` if its endpoint is not configured, or not well."""
+    if not settings.KB_CONTEXT_URL:
+        raise EmbeddingUnavailable("KB_CONTEXT_URL is not set for the language model of this pipeline.")
+    try:
+        return _chat(settings.KB_CONTEXT_URL, config["model"], settings.KB_CONTEXT_API_KEY, settings.KB_CONTEXT_TIMEOUT)
+    except ValueError as error:  # its text quotes no secret
+        raise EmbeddingUnavailable(f"No language model can be made of the settings: {error}.") from error
+
+
+@lru_cache(maxsize=4)
+def _chat(url: str, model: str, api_key: str, timeout: float) -> ChatModel:
+    return ChatModel(url, model, api_key, timeout=timeout)
 
 
 def endpoint_provider() -> str | None:

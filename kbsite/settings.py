@@ -237,6 +237,12 @@ KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int(
 )  # of all processes; 0: any
 KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
 
+# A language model that says of each chunk where in its document it stands; without a URL there is none.
+KB_CONTEXT_URL: str = env.str("KB_CONTEXT_URL", default="")
+KB_CONTEXT_MODEL: str = env.str("KB_CONTEXT_MODEL", default="")
+KB_CONTEXT_API_KEY: str = env.str("KB_CONTEXT_API_KEY", default="")
+KB_CONTEXT_TIMEOUT: float = env.float("KB_CONTEXT_TIMEOUT", default=30.0)  # seconds, whole request
+
 KB_SEARCH_EXACT_CHUNKS: int = env.int(
     "KB_SEARCH_EXACT_CHUNKS", default=10_000
 )  # readable chunks up to which search is exact

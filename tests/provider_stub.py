@@ -123,6 +123,8 @@ class ProviderStub:
     batches        the texts of every request so far, refused ones included, without the canary
     canaries       how many of the requests carried it
     headers        the headers of every request, those with a wrong key too
+    say            what a language model at the same address answers to a question; its requests are in `asked`, and their
+                   faults in `chat_faults`
     """
 
     def __init__(self, dimensions: int = 64, port: int = 0, api_key: str = "") -> None:
@@ -137,6 +139,9 @@ class ProviderStub:
         self.batches: list[list[str]] = []
         self.canaries = 0
         self.headers: list[Message] = []
+        self.say: Callable[[dict[str, Any]], str] = lambda told: f"About {told['headings'] or told['title']}."
+        self.asked: list[dict[str, Any]] = []
+        self.chat_faults: list[Fault | None] = []
         self.stopped = threading.Event()
         self._planned: dict[int, Fault] = {}
         self._lock = threading.Lock()
@@ -167,6 +172,7 @@ class ProviderStub:
             self.faults, self.before_answer, self.batches, self.headers = [], None, [], []
             self.poison, self.most, self.swapped, self.canaries = {}, None, False, 0
             self._planned.clear()
+            self.asked, self.chat_faults = [], []
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -195,6 +201,15 @@ class ProviderStub:
         if self.before_answer is not None:
             self.before_answer(texts)
         reply = self._honest(texts, question["model"], weights="other weights" if self.swapped else question["model"])
+        return fault(reply) if fault else reply
+
+    def chat(self, question: dict[str, Any]) -> Reply:
+        """Answer a question to a language model about the JSON that it was sent."""
+        with self._lock:
+            self.asked.append(question)
+            fault = self.chat_faults.pop(0) if self.chat_faults else None
+        content = self.say(json.loads(question["messages"][-1]["content"]))
+        reply = Reply(body=json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode())
         return fault(reply) if fault else reply
 
     def _honest(self, texts: list[str], model: str, *, weights: str) -> Reply:
@@ -231,12 +246,14 @@ class _Handler(BaseHTTPRequestHandler):
         stub = self.server.stub
         content = self.rfile.read(int(self.headers["Content-Length"]))
         stub.headers.append(self.headers)
-        if self.path.partition("?")[0] != "/v1/embeddings":
+        answers = {"/v1/embeddings": stub.answer, "/v1/chat/completions": stub.chat}
+        answer = answers.get(self.path.partition("?")[0])
+        if answer is None:
             self._send(status(404)(Reply()))
         elif stub.api_key and self.headers.get("Authorization") != f"Bearer {stub.api_key}":
             self._send(status(401)(Reply()))
         else:
-            self._send(stub.answer(json.loads(content)))
+            self._send(answer(json.loads(content)))
 
     def _send(self, reply: Reply) -> None:
         head = self._head(reply)

@@ -106,6 +106,19 @@ SELECT %(document)s, digest, %(tenant)s FROM unnest(%(digests)s::text[]) AS dige
 ON CONFLICT (document_id, text_digest) DO NOTHING
 RETURNING text_digest;
 
+-- name: cached_sentences
+-- Sentences that a language model wrote before for chunks of this document. No row: none of them.
+SELECT question_digest, sentence FROM situation_cache
+ WHERE document_id = %(document)s AND tenant_id = %(tenant)s AND fingerprint = %(fingerprint)s
+   AND question_digest = ANY(%(digests)s::text[]);
+
+-- name: cache_sentence
+-- Keep the sentence for one chunk. No row: it was known.
+INSERT INTO situation_cache (document_id, tenant_id, fingerprint, question_digest, sentence)
+VALUES (%(document)s, %(tenant)s, %(fingerprint)s, %(digest)s, %(sentence)s)
+ON CONFLICT (document_id, question_digest, fingerprint) DO NOTHING
+RETURNING id;
+
 -- name: cached_parse
 -- The parse result of these bytes, compressed. No row: not parsed yet by this revision.
 SELECT parsed FROM parse_cache
@@ -159,6 +172,10 @@ unused AS MATERIALIZED (
      ORDER BY e.text_digest, e.id FOR UPDATE)
 DELETE FROM embedding_cache WHERE id IN (SELECT id FROM unused)
 RETURNING id;
+
+-- name: purge_sentences
+-- Remove the sentences that were written for chunks of a deleted document. No row: none.
+DELETE FROM situation_cache WHERE document_id = %(document)s RETURNING id;
 
 -- name: purge_parse_cache
 -- Remove parse results of bytes that only deleted documents have. No row: none.

@@ -154,6 +154,7 @@ SELECT 'a row of ' || kind || ' of document ' || r.document_id || ' has another 
         UNION ALL SELECT 'search_pointer', document_id, tenant_id FROM search_pointer
         UNION ALL SELECT 'index_task', document_id, tenant_id FROM index_task
         UNION ALL SELECT 'embedded_text', document_id, tenant_id FROM embedded_text
+        UNION ALL SELECT 'situation_cache', document_id, tenant_id FROM situation_cache
         UNION ALL SELECT 'document_version', document_id, tenant_id FROM document_version
         UNION ALL SELECT 'read_rule', r.document_id, m.tenant_id FROM read_rule r JOIN membership m ON m.id = r.membership_id) r
   JOIN document d ON d.id = r.document_id AND d.tenant_id <> r.tenant_id;

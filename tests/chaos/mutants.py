@@ -20,7 +20,7 @@ NO_NET = """
 DO $$ DECLARE guard record; BEGIN
     FOR guard IN SELECT t.tgname, c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
                   WHERE t.tgname ~ '_guard$' AND c.relname IN ('index_task', 'chunk', 'chunk_vector', 'search_pointer',
-                        'embedding_cache', 'embedded_text', 'parse_cache', 'document') LOOP
+                        'embedding_cache', 'embedded_text', 'situation_cache', 'parse_cache', 'document') LOOP
         EXECUTE format('ALTER TABLE %I DISABLE TRIGGER %I', guard.relname, guard.tgname);
     END LOOP;
 END $$"""

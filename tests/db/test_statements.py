@@ -38,7 +38,7 @@ TYPES = {
     "float8[]": "weights",
     "bool": "leases retries probe_over succeeded readers_requested has_readers",
     "unknown": (  # as psycopg sends a str: the server must be able to tell its type from every place
-        "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint "
+        "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint sentence "
         "vector any_term provider token detail"
     ),
     "text[]": "pools terms digests vectors",

@@ -32,6 +32,10 @@ VECTOR = (
     "VALUES ({0}, 'f', 'x', array_fill(1, ARRAY[3])::vector)"
 )
 TEXT = "INSERT INTO embedded_text (document_id, text_digest, tenant_id) VALUES ({0}, 'x', {{tenant}})"
+SENTENCE = (
+    "INSERT INTO situation_cache (document_id, tenant_id, fingerprint, question_digest, sentence) "
+    "VALUES ({0}, {{tenant}}, 'f', 'q', 's')"
+)
 PARSED = (
     "INSERT INTO parse_cache (tenant_id, content_digest, media_type, parser_revision, parsed) "
     "VALUES ({0}, '{1}', 'text/plain', '9', '')"
@@ -158,6 +162,9 @@ TRIGGERED = [
     (TEXT.format("{served}"), "embedded_text.embedded_text_guard", "KB040"),
     (MARK + TEXT.format("{ready}"), "embedded_text.embedded_text_guard", "KB040"),
     ("DELETE FROM embedded_text", "embedded_text.embedded_text_delete_guard", "KB041"),
+    (SENTENCE.format("{served}"), "situation_cache.situation_cache_guard", "KB040"),
+    (MARK + SENTENCE.format("{ready}"), "situation_cache.situation_cache_guard", "KB040"),
+    ("UPDATE situation_cache SET sentence = 'x'", "situation_cache.situation_cache_update_guard", "KB021"),
     ("UPDATE embedded_text SET text_digest = 'x'", "embedded_text.embedded_text_update_guard", "KB021"),
     (PARSED.format("{tenant}", "{sha256}"), "parse_cache.parse_cache_guard", "KB040"),
     (MARK + PARSED.format("{tenant}", "of other bytes"), "parse_cache.parse_cache_guard", "KB040"),

@@ -307,18 +307,18 @@ def test_a_passage_is_never_cut(provider):
 def test_connections_are_reused(provider):
     embedder = embedder_for(provider)
     embedder.embed_query("one")
-    connections = embedder._connections()
+    connections = embedder._exchange.connections()
     embedder.embed_query("two")
-    assert embedder._connections() is connections
+    assert embedder._exchange.connections() is connections
 
 
 def test_a_forked_child_makes_its_own_connections(provider):
     embedder = embedder_for(provider)
     embedder.embed_query("the parent connects")
-    inherited = embedder._connections()
+    inherited = embedder._exchange.connections()
     child = os.fork()
     if child == 0:
-        os._exit(7 if embedder._connections() is not inherited else 1)
+        os._exit(7 if embedder._exchange.connections() is not inherited else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
@@ -334,7 +334,7 @@ def test_a_forked_child_makes_its_own_connections(provider):
     ],
 )
 def test_base_or_full_address(url, requested):
-    assert str(OpenAIEmbedder(url, "stub-1", dimensions=8)._url) == requested
+    assert str(OpenAIEmbedder(url, "stub-1", dimensions=8)._exchange.url) == requested
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_base_or_full_address(url, requested):
     ["", "host.example/v1", "ftp://host.example/v1", "http://", "http://a..b/v1", "http://h:99999/v1", "http://h:x/v1"],
 )
 def test_an_unusable_address_is_refused(url):
-    with pytest.raises(ValueError, match="embedding URL"):
+    with pytest.raises(ValueError, match="URL of the endpoint"):
         OpenAIEmbedder(url, "stub-1", dimensions=8)
 
 
