@@ -134,7 +134,7 @@ def _matrix(element: Any, depth: int) -> str:
         " & ".join(_inside(cell, depth) for cell in row.iterchildren(f"{MATH}e"))
         for row in element.iterchildren(f"{MATH}mr")
     )
-    return rf"\begin{{matrix}} {rows} \end{{matrix}}"
+    return rf"\matrix{{{rows}}}"
 
 
 _FORMS: dict[str, Callable[[Any, int], str]] = {

@@ -43,9 +43,12 @@ def _slides(package: zipfile.ZipFile) -> list[str]:
 
 
 def _text(package: zipfile.ZipFile, part: str) -> str:
-    related = [target for _, kind, target in _relations(package, part) if kind.endswith(_WITH_TEXT)]
+    """With the words that the parser puts above notes."""
+    related = [(kind, target) for _, kind, target in _relations(package, part) if kind.endswith(_WITH_TEXT)]
     names = set(package.namelist())
-    return "\n".join(text_of(package.read(name)) for name in [part, *related] if name in names)
+    above = ["Notes", "备注"] if any(kind.endswith("/notesSlide") for kind, _ in related) else []
+    parts = [part, *(target for _, target in related)]
+    return "\n".join([*above, *(text_of(package.read(name)) for name in parts if name in names)])
 
 
 def _relations(package: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str, str]]:

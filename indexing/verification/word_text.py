@@ -16,8 +16,9 @@ _PARTS = re.compile(
     r"word/(?:document|footnotes|endnotes|comments|header\d*|footer\d*)\d*\.xml"
     r"|word/(?:charts/chart|diagrams/data)\d*\.xml"
 )
-_TEXT = {"t", "v"}
-_AFTER = {"v": "\n"}  # a chart's value
+_TEXT = {"t", "v", "pt"}
+_AFTER = {"v": "\n", "pt": "\n"}  # a chart's value
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,20})?")
 _AS_CHARACTER = {"tab": " ", "br": "\n", "cr": "\n", "p": "\n", "noBreakHyphen": "-", "tc": "\n"}
 
 
@@ -38,10 +39,15 @@ def text_of(part: bytes) -> str:
     pieces: list[str] = []
     parser = etree.XMLPullParser(events=("end",), resolve_entities=False, no_network=True, remove_comments=True)
     parser.feed(part)
+    in_percent = False
     for _, element in parser.read_events():
         name = etree.QName(element).localname if isinstance(element.tag, str) else ""
         if name in _TEXT:
             pieces.append(f"{element.text or ''}{_AFTER.get(name, '')}")
+            if in_percent and _NUMBER.fullmatch(element.text or ""):
+                pieces.append(f"{float(element.text or '') * 100:.10g}\n")
+        elif name == "formatCode":  # of the chart's values after it
+            in_percent = "%" in (element.text or "")
         elif name in _AS_CHARACTER:
             pieces.append(_AS_CHARACTER[name])
         elif name == "sym" and (code := _code(element)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Cm
 
 from documents.media_types import PPTX, UnsupportedFile, detect
-from indexing.blocks import Gap, GapReason, LeftOutReason, ParsedDocument
+from indexing.blocks import Chunk, Gap, GapReason, LeftOutReason, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted, NoText, UnsupportedDocument
 from indexing.parsers import pptx
 from indexing.parsers.office_graphics import chart, diagram, read_xml
 from indexing.parsers.sandbox import parse_in_child
 from indexing.splitters import split
+from indexing.verification import claims_of, verify
 from tests.unit.blocks_asserts import check, outline
 
 TITLE_AND_BODY, TITLE_ONLY, BLANK = 1, 5, 6
@@ -409,6 +411,26 @@ def test_files_that_are_not_read() -> None:
         pptx.parse(made(lambda presentation: slide(presentation)))
     with pytest.raises(UnsupportedFile):
         detect(good, "a.docx")
+
+
+def test_every_chunk_is_found_again_on_its_slide() -> None:
+    def fill(presentation: Any) -> None:
+        lists(presentation)
+        shares = CategoryChartData(number_format="0%")
+        shares.categories = ["华东", "华北", "South"]
+        shares.add_series("份额", (0.25, 0.5, 1))
+        one = slide(presentation, TITLE_ONLY, "份额")
+        one.shapes.add_chart(XL_CHART_TYPE.PIE, Cm(1), Cm(5), Cm(9), Cm(9), shares)
+        one.notes_slide.notes_text_frame.text = "慢"
+
+    content = made(fill)
+    document = check(pptx.parse(content))
+    whole = [
+        Chunk(number, block.text, (), block.locator, 1) for number, block in enumerate(document.blocks)
+    ]  # headings too, as some ways of splitting have them
+    assert verify(content, PPTX, claims_of(document, whole)).failed == ()
+    moved = [replace(chunk, locator=replace(chunk.locator, slide=2)) for chunk in whole]
+    assert len(verify(content, PPTX, claims_of(document, moved)).failed) > len(whole) // 2
 
 
 def test_presentations_are_read_in_the_locked_process() -> None:
