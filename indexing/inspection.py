@@ -10,6 +10,7 @@ from typing import Any
 
 from indexing.blocks import Block, Chunk, Gap, ParsedDocument
 from indexing.locators import Locator, cells_name
+from indexing.splitters import BUDGET_UNIT
 from indexing.verification import Verification
 
 _WIDTH = 100
@@ -42,6 +43,7 @@ class Inspection:
             "language": self.document.language,
             "pages": self.document.pages,
             "blocks": [block.to_json() for block in self.document.blocks],
+            "tokensAre": BUDGET_UNIT,
             "chunks": [{**chunk.to_json(), "context": chunk.context} for chunk in self.chunks],
             "gaps": [gap.to_json() for gap in self.document.gaps],
             "leftOut": [left_out.to_json() for left_out in self.document.left_out],
@@ -60,7 +62,7 @@ class Inspection:
         lines += [f"  {line}" for line in self.facts()]
         lines += ["", "Blocks, as read from the file"]
         lines += [_block_line(block) for block in self.document.blocks]
-        lines += ["", "Chunks, as found by a search"]
+        lines += ["", f"Chunks, as found by a search; in {BUDGET_UNIT}"]
         for chunk in self.chunks:
             lines += _chunk_lines(chunk, is_there=chunk.ordinal not in self.verification.failed)
         return "\n".join(lines)

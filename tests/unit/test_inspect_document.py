@@ -91,6 +91,7 @@ def test_one_file_is_one_object(policy: Path) -> None:
                 "headerRows": 1,
             },
         ],
+        "tokensAre": "tokens of the pipeline's embedding model",
         "chunks": [
             {
                 "ordinal": 0,
