@@ -6,7 +6,7 @@ The idea of white corridors between columns: Rus and Summers, “Using White Spa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -29,7 +29,8 @@ _TITLE = re.compile(
 )
 _DASHES = frozenset("-_=—–.·…")  # rules and leaders of a typewriter
 _DEEPEST = 2  # cuts beside columns of prose
-_PROSE = 32  # mean width of a column's cells, in Latin letters
+_LEVEL = 0.15  # of a row's height: words of one row stand no further from one base line
+_PROSE = 24  # mean width of a column's cells, in Latin letters
 _LONG_CELL = 45  # characters
 _PROSE_WORDS = 6
 
@@ -60,20 +61,46 @@ def _parts(rows: Sequence[Row], rules: Rules, depth: int) -> Iterator[_Candidate
     """The candidates that are tables; one that is not may have some beside its columns of prose."""
     for candidate in _candidates(rows):
         for part in _split(candidate):
-            if _is_table(part, rules):
+            cuts = (
+                _between_pages(part)
+                or _beside(part, _flows)
+                or ([] if _is_table(part, rules) else _beside(part, _is_prose))
+            )
+            if cuts and depth < _DEEPEST:
+                for side in _cut(part, cuts):
+                    yield from _parts(side, rules, depth + 1)
+            elif _is_table(part, rules):
                 yield part
-            elif depth < _DEEPEST:
-                for beside in _beside_prose(part):
-                    yield from _parts(beside, rules, depth + 1)
 
 
-def _beside_prose(candidate: _Candidate) -> list[list[Row]]:
-    """The rows cut where a column of prose begins or ends; none where there is no such."""
+def _beside(candidate: _Candidate, is_text: Callable[[Sequence[str]], bool]) -> list[float]:
+    """Where a column of text begins or ends."""
     grid = [_by_column(candidate, row) for row in candidate.rows]
-    prose = [_is_prose([row[column] for row in grid if row[column]]) for column in range(candidate.columns.count)]
-    cuts = [edge for edge, (one, other) in zip(candidate.columns.edges, pairwise(prose), strict=True) if one or other]
-    if not cuts:
-        return []
+    text = [is_text([row[column] for row in grid if row[column]]) for column in range(candidate.columns.count)]
+    return [edge for edge, (one, other) in zip(candidate.columns.edges, pairwise(text), strict=True) if one or other]
+
+
+def _between_pages(candidate: _Candidate) -> list[float]:
+    """Where lines on both sides stand at different heights: two columns or pages, each with rows of its own."""
+    return [edge for edge in candidate.columns.edges if not _level(candidate.rows, edge)]
+
+
+def _level(rows: Sequence[Row], edge: float) -> bool:
+    level = uneven = 0
+    for row in rows:
+        left = [word for word in row.words if word.region[2] <= edge]
+        right = [word for word in row.words if word.region[0] >= edge]
+        if not left or not right:
+            continue
+        one, other = left[-1].region, right[0].region
+        if abs((one[3] - one[1]) - (other[3] - other[1])) < 0.1 * row.height:  # else it is another font
+            off = abs(one[3] - other[3]) > _LEVEL * row.height
+            level, uneven = level + (not off), uneven + off
+    return uneven < _LEAST_ROWS or uneven <= level
+
+
+def _cut(candidate: _Candidate, cuts: list[float]) -> list[list[Row]]:
+    """The rows of each side, where they have words."""
     sides = Columns(cuts)
     found: list[list[Row]] = [[] for _ in range(sides.count)]
     for row in candidate.rows:
@@ -88,6 +115,13 @@ def _beside_prose(candidate: _Candidate) -> list[list[Row]]:
 
 def _is_prose(texts: Sequence[str]) -> bool:
     return sum(len(text) + sum(map(is_cjk, text)) for text in texts) > _PROSE * len(texts)
+
+
+def _flows(texts: Sequence[str]) -> bool:
+    """Whether its lines go on in each other, as those of a paragraph do and labels do not."""
+    small = sum(text[0].islower() for text in texts[1:])
+    full = sum(len(text) > 0.9 * max(map(len, texts)) and is_cjk(text[-1]) for text in texts)
+    return len(texts) > _LEAST_ROWS and _is_prose(texts) and max(small, full) > 0.5 * len(texts)
 
 
 def _is_dashes(row: Row) -> bool:
@@ -239,7 +273,7 @@ def _is_table(candidate: _Candidate, rules: Rules) -> bool:
         len(text) == 1 for text in letters
     ) > 0.3 * len(letters):
         return False  # a chart: numbers at its axes, words on their side
-    if len(cells) < _DENSITY * columns * len(several):
+    if len(cells) < _DENSITY * columns * len(several) or len(several) < 0.5 * len(filled):
         return False
     words = sum(len(text.split()) for text in cells) / len(cells)
     long = sum(len(text) > _LONG_CELL for text in cells) / len(cells)
