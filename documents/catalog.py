@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -90,14 +90,17 @@ def original(*, actor: User, document_id: uuid.UUID, version_number: int) -> Doc
 
 def with_state(*, actor: User) -> DocumentQuerySet:
     """Documents that `actor` may see, annotated by the search index, with `shown_title`: a reader is shown the title that
-    is in force, not that of a draft or of a version that waits until it is searchable."""
+    is in force, not that of a draft or of a version that waits until it is searchable. `is_overseen`: `actor` is an editor or
+    operator of its tenant."""
     in_force = Coalesce(OuterRef("published_version"), OuterRef("requested_version"))
     published = DocumentVersion.objects.filter(document=OuterRef("pk"), number=in_force)
     shown = Case(
         When(tenant__in=tenants_where(actor, OVERSEEING_ROLES), then=F("title")),
         default=Subquery(published.values("title")[:1]),
     )
-    return search_index().annotate_state(Document.objects.visible_to(actor)).annotate(shown_title=shown)
+    overseen = Case(When(tenant__in=tenants_where(actor, OVERSEEING_ROLES), then=Value(True)), default=Value(False))
+    documents = search_index().annotate_state(Document.objects.visible_to(actor))
+    return documents.annotate(shown_title=shown, is_overseen=overseen)
 
 
 def _is_served_to(actor: User, document: Document, version_number: int) -> bool:

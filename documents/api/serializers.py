@@ -119,17 +119,20 @@ class DocumentSerializer(serializers.Serializer[Document]):
     )
     errorCode = serializers.CharField(source="index_error_code", allow_null=True)
     errorMessage = serializers.SerializerMethodField()
-    gaps = serializers.ListField(
-        source="index_gaps",
-        child=serializers.DictField(child=serializers.JSONField()),
-        allow_null=True,
-        help_text="Parts of the searchable version that could not be read: a reason with a page, sheet or slide. "
-        "null: nothing is searchable.",
+    gaps = serializers.SerializerMethodField(
+        help_text="Parts of the searchable version that could not be read: a reason with a page, sheet or slide. For editors "
+        "and operators; readers are told with what they find. null: nothing is searchable."
     )
     notices = serializers.SerializerMethodField(help_text="The same, and places that are not exact, in sentences.")
 
+    @extend_schema_field(serializers.ListField(child=serializers.DictField(), allow_null=True))
+    def get_gaps(self, document: Any) -> Any:
+        return document.index_gaps if document.is_overseen else None
+
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_notices(self, document: Any) -> list[str]:
+        if not document.is_overseen:
+            return []
         return search_index().describe_text(gaps=document.index_gaps, verification=document.index_verification)
 
     def get_errorMessage(self, document: Any) -> str | None:

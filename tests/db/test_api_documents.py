@@ -116,6 +116,8 @@ def test_the_state_of_a_document(cast: Cast) -> None:
         "stalenessSeconds": None,
         "errorCode": None,
         "errorMessage": None,
+        "gaps": None,
+        "notices": [],
         "readers": None,
     }
     assert empty.headers["ETag"] == '"1"'

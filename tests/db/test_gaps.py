@@ -88,6 +88,7 @@ def test_gaps_are_told_with_the_version_that_has_them(cast: Cast) -> None:
     assert told["notices"][0].startswith(
         "Not in the searchable text: pages 17–18: unreadable; sheet “Prices”: formulas"
     )
+    assert cast.reader.get(at(document)).json["gaps"] is None
     task = IndexTask.objects.get()
     told = cast.editor.get(f"index-tasks/{task.pk}").json
     assert told["gaps"][:2] == expected

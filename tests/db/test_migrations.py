@@ -13,7 +13,7 @@ from documents import roles
 from indexing import pipelines, queue, sink, statements
 from indexing.backoff import Verdict
 from indexing.errors import NoText
-from indexing.models import IndexTask
+from indexing.models import IndexTask, SearchPointer
 from indexing.search import search
 from indexing.states import TaskState
 from tests.db.refusals import sqlstate
@@ -40,6 +40,11 @@ INSERT INTO index_task (tenant_id, document_id, version_number, pipeline_id, tas
 SELECT %(tenant)s, %(document)s, %(version)s, %(pipeline)s, %(task_type)s, %(generation)s, %(pool)s, %(priority)s, 0,
        'PENDING', 0, 0, %(max_failures)s, %(readers_requested)s, false, 0, 0, %(actor)s
 RETURNING id"""
+SWITCH = """
+INSERT INTO search_pointer (tenant_id, document_id, pipeline_id, version_number, generation, chunk_count, manifest_digest,
+                            task_id, attempts)
+VALUES (%(tenant)s, %(document)s, %(pipeline)s, %(version)s, %(generation)s, %(count)s, %(digest)s, %(task)s, %(attempts)s)
+RETURNING version_number"""
 
 
 @pytest.fixture
@@ -81,10 +86,13 @@ def _files() -> list[int]:
 
 def test_a_database_with_data_migrates_forward(landed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     world = make_world("landed")
-    texts = {**statements.statements("queue"), "enqueue": ENQUEUE}
+    texts = {
+        "queue": {**statements.statements("queue"), "enqueue": ENQUEUE},
+        "sink": {**statements.statements("sink"), "switch": SWITCH},
+    }
     with monkeypatch.context() as patch:
         original = statements.statements
-        patch.setattr(statements, "statements", lambda file: texts if file == "queue" else original(file))
+        patch.setattr(statements, "statements", lambda file: texts.get(file) or original(file))
         world.publish(world.upload("# Travel"))
         finished(claim(), ["The limit is 200 yuan."])
         world.publish(world.upload("# Failing"))
@@ -105,6 +113,9 @@ def test_a_database_with_data_migrates_forward(landed: None, monkeypatch: pytest
             "SELECT conname FROM pg_constraint WHERE conrelid = 'index_task'::regclass AND contype IN ('c', 'f')"
         )
         assert cursor.fetchall() == []
+
+    pointer = SearchPointer.objects.get()
+    assert (pointer.gaps, pointer.verification) == ([], None)
 
     def found() -> set[str]:
         answer = search(user=world.editor, tenant=world.tenant.slug, query="what is the limit")
