@@ -61,7 +61,7 @@ UNZIPPED_BYTES = Limit(200_000_000, gettext_noop("Unzipped it is over the limit 
 PARTS = Limit(10_000, gettext_noop("It is over the limit of %(limit)s parts."))
 # Unzipped to zipped, beyond SMALL_BYTES; real documents stay below 40.
 RATIO = Limit(100, gettext_noop("It is packed more than %(limit)s times smaller than it is."))
-# Tables, notes and wrappers of a DOCX in each other, groups of a PPTX, parts of a formula; the XML parser has a limit of its own, 256.
+# Tables, notes and wrappers of a DOCX in each other, groups of a PPTX, parts of a formula. The XML parser stops at 256.
 DOCX_DEPTH = Limit(50, gettext_noop("It is nested too deeply: the limit is %(limit)s levels."))
 # Elements of a page; browsers stop at 512.
 HTML_DEPTH = Limit(2_000, DOCX_DEPTH.sentence)
