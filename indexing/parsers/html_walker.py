@@ -175,7 +175,10 @@ class Walker:
             self._pieces.append(Piece(BlockKind.PARAGRAPH, text))
 
     def _cell_text(self, cell: LexborNode) -> str:
-        return " ".join(piece.text for piece in Walker(self._aside, self._content).walk(cell))
+        """With the cells of a table in it."""
+        pieces = Walker(self._aside, self._content).walk(cell)
+        words = [piece.text if not piece.rows else " ".join(word for row in piece.rows for word in row) for piece in pieces]
+        return " ".join(filter(None, words))
 
 
 def children(node: LexborNode) -> list[LexborNode]:

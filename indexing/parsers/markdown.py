@@ -1,4 +1,4 @@
-"""Markdown (CommonMark with tables): the block structure, with the line numbers of the file."""
+"""Markdown (CommonMark with tables, footnotes, definitions and formulas): the blocks, with the lines of the file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import replace
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from documents.media_types import MARKDOWN
 from indexing.blocks import BlockKind, ParsedDocument
@@ -15,11 +18,10 @@ from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import clean, join_lines
 from indexing.parsers.encoding import decode_text
 from indexing.parsers.faq import pair_questions
+from indexing.parsers.front_matter import read_front_matter
 from indexing.parsers.limits import MARKDOWN_BRACKETS, MARKDOWN_DEPTH
 
 _LINE_END = re.compile("\r\n|\r|\n")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<fields>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_TITLE = re.compile(r"^title[ \t]*:(?P<title>.*\S.*)$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n(?=\n)")
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 
@@ -28,34 +30,34 @@ def parse(content: bytes) -> ParsedDocument:
     """Raises `NoText` or `DocumentTooLarge`. The title is the front matter's, or the first heading if of level 1."""
     # Line by line, so that nothing inside a line (a form feed) changes the count.
     source = "\n".join(clean(line).replace("\n", " ") for line in _LINE_END.split(decode_text(content)))
-    source, title = _take_front_matter(source)
+    front = read_front_matter(source)
+    source = "\n" * front.lines + source.split("\n", front.lines)[-1] if front.lines else source  # line numbers stay
     for paragraph in _BLANK_LINES.split(source):
         MARKDOWN_BRACKETS.check(paragraph.count("["))
-    parser = MarkdownIt("commonmark", {"maxNesting": MARKDOWN_DEPTH.value}).enable(["table", "strikethrough"])
-    tokens = parser.parse(source)
+    tokens = _parser().parse(source)
     if any(token.level >= MARKDOWN_DEPTH.value - 1 for token in tokens):  # what is inside of it was left out
         raise MARKDOWN_DEPTH.exceeded()
-    pieces = [_joined(piece) for piece in pair_questions(_pieces(tokens))]
-    if title is None:
-        first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
-        title = first.text if first is not None and first.level == 1 else None
-    return assemble(MARKDOWN, pieces, title=title)
+    pieces = [*front.pieces, *(_joined(piece) for piece in pair_questions(_pieces(tokens)))]
+    return assemble(MARKDOWN, pieces, title=front.title or _first_heading(pieces), left_out=front.left_out)
 
 
-def _take_front_matter(source: str) -> tuple[str, str | None]:
-    """The source with its front matter blanked (line numbers stay) and the title given there."""
-    match = _FRONT_MATTER.match(source)
-    if match is None:
-        return source, None
-    title = _TITLE.search(match["fields"])
-    blank = "\n" * match[0].count("\n")
-    return blank + source[match.end() :], title["title"].strip().strip("\"'") if title else None
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": MARKDOWN_DEPTH.value}).enable(["table", "strikethrough"])
+    parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    return parser
+
+
+def _first_heading(pieces: Sequence[Piece]) -> str | None:
+    first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
+    return first.text if first is not None and first.level == 1 else None
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
     """Walk the flat token stream; `markers` holds, per open list, the number or mark its next paragraph starts with."""
     markers: list[str] = []
     counters: list[int | None] = []  # per open list: the next number, None for bullets
+    note = ""  # the label of the footnote whose text comes next
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -73,10 +75,19 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
             number = counters[-1]
             markers[-1] = "-" if number is None else f"{number}. "
             counters[-1] = None if number is None else number + 1
+        elif token.type == "dd_open":
+            markers.append("-")
+        elif token.type == "dd_close":
+            markers.pop()
+        elif token.type == "footnote_reference_open":
+            note = f"[{token.meta['label']}] "
         elif token.type == "inline":
-            yield _prose(tokens[position - 1], token, markers)
+            yield _prose(tokens[position - 1], token, markers, note)
+            note = ""
         elif token.type in ("fence", "code_block"):
-            yield Piece(BlockKind.CODE, token.content, lines=_lines(token))
+            yield _code(token)
+        elif token.type in ("math_block", "math_block_label"):
+            yield Piece(BlockKind.FORMULA, token.content.strip(), lines=_lines(token))
         elif token.type == "html_block":
             yield from _from_html(token)
         position += 1
@@ -88,15 +99,30 @@ def _from_html(token: Token) -> Iterator[Piece]:
     return (replace(piece, lines=_lines(token)) for piece in pieces_of(token.content))
 
 
-def _prose(opening: Token, inline: Token, markers: list[str]) -> Piece:
-    """A heading, a list item (the first paragraph in it) or a paragraph."""
-    text, lines = _inline_text(inline), _lines(opening)
+def _code(token: Token) -> Piece:
+    language = token.info.split()[0].strip("{}.").lower() if token.info.strip() else None
+    if language == "math":
+        return Piece(BlockKind.FORMULA, token.content.strip(), lines=_lines(token))
+    return Piece(BlockKind.CODE, token.content, lines=_lines(token), language=language or None)
+
+
+def _prose(opening: Token, inline: Token, markers: list[str], note: str) -> Piece:
+    """A heading, a list item (the first paragraph in it) or a paragraph; a footnote with its label."""
+    text, lines = note + _inline_text(inline), _lines(opening) or _lines(inline)
     if opening.type == "heading_open":
         return Piece(BlockKind.HEADING, text, level=int(opening.tag[1]), lines=lines)
-    if markers and markers[-1]:
+    if formula := _only_formula(inline):
+        return Piece(BlockKind.FORMULA, formula, lines=lines)
+    if markers and markers[-1] and opening.type != "dt_open":
         number, markers[-1] = markers[-1].removeprefix("-"), ""
         return Piece(BlockKind.LIST_ITEM, number + text, lines=lines, depth=len(markers) - 1)
     return Piece(BlockKind.PARAGRAPH, text, lines=lines)
+
+
+def _only_formula(inline: Token) -> str | None:
+    """Of a paragraph that is one displayed formula."""
+    children = inline.children or []
+    return children[0].content.strip() if len(children) == 1 and children[0].type == "math_inline_double" else None
 
 
 def _inline_text(inline: Token) -> str:
@@ -109,7 +135,9 @@ def _inline_text(inline: Token) -> str:
             parts.append(_HARD_BREAK + "\n")  # the line feed keeps one line here for each line of the file
         elif child.type == "html_inline" and child.content.lower().startswith("<br"):
             parts.append(_HARD_BREAK)
-        elif child.type in ("text", "code_inline", "image", "text_special"):
+        elif child.type == "footnote_ref":
+            parts.append(f"[{child.meta['label']}]")
+        elif child.type in ("text", "code_inline", "image", "text_special", "math_inline", "math_inline_double"):
             parts.append(child.content)
     return "".join(parts)
 
@@ -143,4 +171,5 @@ def _closing(tokens: Sequence[Token], position: int) -> int:
 
 
 def _lines(token: Token) -> tuple[int, int] | None:
-    return (token.map[0] + 1, token.map[1]) if token.map else None
+    # A term that is defined says that it ends where it begins.
+    return (token.map[0] + 1, max(token.map[0] + 1, token.map[1])) if token.map else None

@@ -1,4 +1,4 @@
-"""Hostile JSON and source code."""
+"""Hostile JSON, source code and Markdown of the newer kinds."""
 
 from __future__ import annotations
 
@@ -83,3 +83,27 @@ add(
     HARMLESS,
     "entities that would fill the memory; none is read",
 )
+
+add("dollars.md", lambda _: b"$" * 300_000 + b" x", HARMLESS, "signs of formulas that nobody closes")
+add("dollar-words.md", lambda _: b"$a " * 100_000, HARMLESS, "a hundred thousand beginnings of formulas")
+add(
+    "footnotes.md",
+    lambda _: b"".join(b"[^%d]: note [^%d]\n\n" % (n, n + 1) for n in range(20_000)),
+    HARMLESS,
+    "footnotes of footnotes",
+)
+add("footnote-nesting.md", lambda _: b"[^a]: " * 2_000 + b"x", f"{HARMLESS} | {LARGE}", "footnotes in each other")
+add("definitions.md", lambda _: b"term\n: " * 20_000 + b"x", f"{HARMLESS} | {LARGE}", "definitions of definitions")
+add(
+    "definition-nesting.md",
+    lambda _: b"term\n" + b": " * 20_000 + b"x",
+    f"{HARMLESS} | {LARGE}",
+    "definitions in each other",
+)
+add(
+    "front-matter-references.md",
+    lambda _: b"---\n" + b"a: &a [*a, *a]\n" * 50_000 + b"---\ntext",
+    HARMLESS,
+    "references that would fill the memory",
+)
+add("front-matter-open.md", lambda _: b"---\n" + b"a: b\n" * 200_000, LARGE, "front matter that never ends")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indexing.blocks import LeftOut, LeftOutReason
 from indexing.errors import NoText
 from indexing.parsers.clean import clean
 from indexing.parsers.markdown import parse
@@ -87,6 +88,87 @@ def test_front_matter_ends_where_it_says() -> None:
     assert parse(b"---\ntitle: A\n").title is None  # never closed: a rule and a paragraph
     assert parse(b"---\ntitle: A\n...\nBody").title == "A"
     assert outline(parse(b"Body\n\n---\ntitle: A\n---\n"))[0] == ("paragraph", "Body")
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        'title: 休假\ndescription: "About leave"\ntags: [hr, 休假]\ndraft: false\nby: {x: 1}',
+        "title: '休假'\ndescription: About leave\ntags:\n  - hr\n  - 休假\ndraft: false\nby: {x: 1}",
+        "title : 休假\ndescription: >-\n  About\n  leave\ntags: hr, 休假\ndraft: false\nby: {x: 1}",
+    ],
+)
+def test_front_matter_in_yaml(front: str) -> None:
+    source = f"---\n{front}\n---\n\n# Body\n"
+    document = check(parse(source.encode()))
+    body = source.split("\n").index("# Body") + 1
+    assert document.title == "休假"
+    assert outline(document) == [("paragraph", "About leave"), ("paragraph", "tags: hr, 休假"), ("h1", "Body")]
+    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "draft: false | by: {x: 1}"),)
+    assert document.blocks[2].locator.lines == (body, body)
+    assert document.blocks[0].locator.lines == (3, 5 if ">-" in front else 3)
+
+
+def test_front_matter_in_toml() -> None:
+    document = check(parse(b'+++\ntitle = "Leave"\nsummary = \'Short\'\ntags = ["a", "b"]\n+++\nBody'))
+    assert document.title == "Leave"
+    assert outline(document) == [("paragraph", "Short"), ("paragraph", "tags: a, b"), ("paragraph", "Body")]
+    assert [block.locator.lines for block in document.blocks] == [(3, 3), (4, 4), (6, 6)]
+
+
+def test_code_has_its_language_and_lists_their_depth() -> None:
+    source = (
+        "```Python title=x\na\n```\n\n~~~{.yaml}\nb: 1\n~~~\n\n    plain\n\n- one\n  1. two\n     - three\n\n- four\n"
+    )
+    blocks = check(parse(source.encode())).blocks
+    assert [(b.text, b.language) for b in blocks if b.kind == "code"] == [
+        ("a", "python"),
+        ("b: 1", "yaml"),
+        ("plain", None),
+    ]
+    assert [(b.text, b.depth) for b in blocks if b.kind == "list_item"] == [
+        *(("one", 0), ("1. two", 1), ("three", 2), ("four", 0)),
+    ]
+
+
+def test_formulas() -> None:
+    source = "Cost $a^2$ and $5 or $10.\n\n$$\n\\sum x\n$$\n\n$$ y $$\n\n```math\nz\n```\n\n$$inline$$ in text\n"
+    document = check(parse(source.encode()))
+    assert outline(document) == [
+        ("paragraph", "Cost a^2 and $5 or $10."),
+        *(("formula", "\\sum x"), ("formula", "y"), ("formula", "z")),
+        ("paragraph", "inline in text"),
+    ]
+    assert [b.locator.lines for b in document.blocks] == [(1, 1), (3, 5), (7, 7), (9, 11), (13, 13)]
+
+
+def test_footnotes_stay_where_they_are() -> None:
+    source = "Text[^1] and[^no].\n\n[^1]: The note\n    goes on.\n\n[^2]: word\n\nAfter.\n"
+    document = check(parse(source.encode()))
+    assert outline(document) == [
+        ("paragraph", "Text[1] and[^no]."),
+        ("paragraph", "[1] The note goes on."),
+        *(("paragraph", "[2] word"), ("paragraph", "After.")),
+    ]
+    assert [b.locator.lines for b in document.blocks] == [(1, 1), (3, 4), (6, 6), (8, 8)]
+
+
+def test_definitions() -> None:
+    source = "差旅费\n: 出差的费用\n\nTerm\n: Meaning\n  goes on\n"
+    document = check(parse(source.encode()))
+    assert outline(document) == [
+        *(("paragraph", "差旅费"), ("list_item", "出差的费用")),
+        *(("paragraph", "Term"), ("list_item", "Meaning goes on")),
+    ]
+    assert [b.locator.lines for b in document.blocks] == [(1, 1), (2, 2), (4, 4), (5, 6)]
+
+
+def test_tables_and_questions_of_html_inside() -> None:
+    source = "<table><tr><th>城市<th>Max<tr><td>北京<td>600</table>\n\n"
+    source += "<details>\n<summary>Who pays?</summary>\nWe.\n</details>\n"
+    document = check(parse(source.encode()))
+    assert outline(document) == [("table", "城市 | Max\n北京 | 600"), ("faq", "Who pays?\nWe.")]
+    assert [b.locator.lines for b in document.blocks] == [(1, 1), (3, 6)]
 
 
 def test_questions_in_paragraphs_and_in_headings() -> None:
