@@ -15,7 +15,7 @@ from documents.locks import ensure_no_transaction
 from indexing import cache, provider_gate, situating
 from indexing.blocks import Chunk, ParsedDocument
 from indexing.embedders.chat import ChatModel
-from indexing.errors import EmbeddingInputRejected
+from indexing.errors import EmbeddingInputRejected, IndexingError
 from indexing.identity import config_digest, text_digest
 from indexing.lease import Lease
 from indexing.retrying import retrying
@@ -80,7 +80,11 @@ class _Situating:
 
     def _ask(self, question: str) -> str:
         ensure_no_transaction()
-        return self._model.ask(situating.INSTRUCTION, question, most_tokens=situating.ANSWER_TOKENS)
+        try:
+            return self._model.ask(situating.INSTRUCTION, question, most_tokens=situating.ANSWER_TOKENS)
+        except IndexingError as error:  # the classes speak of embedding; an operator must know which endpoint it is
+            detail = f"(The language model at KB_CONTEXT_URL.) {error.detail}".strip()
+            raise type(error)(detail, retry_after=error.retry_after) from error
 
     def _send(self, request: Callable[[], str]) -> str:
         provider = self._model.provider

@@ -142,7 +142,15 @@ def test_an_outage_is_charged_to_nobody_and_ends_by_itself(world: World, provide
     document = published(world)
     results = [run()] + [again(document) for _ in range(4)]
     assert Result.SUCCEEDED in results
-    assert IndexTask.objects.get(document=document).failures == 0
+    task = IndexTask.objects.get(document=document)
+    assert task.failures == 0
+
+
+def test_an_operator_is_told_which_endpoint_fails(world: World, provider: ProviderStub) -> None:
+    provider.chat_faults = [status(500)]
+    document = published(world)
+    assert run() is Result.FAILED
+    assert "KB_CONTEXT_URL" in (IndexTask.objects.get(document=document).error_message or "")
 
 
 def test_sentences_go_with_their_document(world: World, provider: ProviderStub) -> None:
