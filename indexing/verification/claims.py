@@ -19,9 +19,8 @@ class Outcome(StrEnum):
 
     FOUND = "found"
     ELSEWHERE = "elsewhere"  # not at the claimed place, or the place does not exist
-    NOT_CHECKABLE = (
-        "not_checkable"  # the place exists; its text was recognised in a picture, so no reading is independent
-    )
+    # The place exists, and there is no second reading: its text was recognised in a picture, or only our parser reads the file.
+    NOT_CHECKABLE = "not_checkable"
 
 
 @dataclass(frozen=True, slots=True)

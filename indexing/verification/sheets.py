@@ -12,7 +12,7 @@ from functools import lru_cache
 from html import unescape
 from typing import Any
 
-from python_calamine import CalamineWorkbook
+from python_calamine import CalamineError, CalamineWorkbook
 
 from indexing.locators import Cells, cells_from_name
 from indexing.verification.claims import Claim, Outcome
@@ -33,7 +33,11 @@ def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
     if _is_too_wide(content, claims):
         yield from [Outcome.NOT_CHECKABLE] * len(claims)
         return
-    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    except CalamineError:  # damaged: our parser gets along with more than calamine does
+        yield from [Outcome.NOT_CHECKABLE] * len(claims)
+        return
     aside = lru_cache(maxsize=1)(lambda: _beside_cells(content))
     sheet = lru_cache(maxsize=2)(lambda name: _Sheet(book.get_sheet_by_name(name)))
     for claim in claims:
@@ -41,7 +45,11 @@ def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
         if name not in book.sheet_names or cells is None:
             yield Outcome.ELSEWHERE
         else:
-            values = sheet(name).values(cells)
+            try:
+                values = sheet(name).values(cells)
+            except CalamineError:
+                yield Outcome.NOT_CHECKABLE
+                continue
             found = _holds(values, claim.texts) or (aside() and _holds([*values, aside()], claim.texts))
             yield Outcome.FOUND if found else Outcome.ELSEWHERE
 

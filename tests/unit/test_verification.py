@@ -225,10 +225,7 @@ def test_the_locked_process_says_the_same() -> None:
 
 def test_a_file_that_breaks_the_reader_ends_only_its_process() -> None:
     claim = Claim(0, ("x",), Locator((0, 1), sheet="A", cells=(1, 1, 1, 1)))
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as package:
-        package.writestr("xl/workbook.xml", "<workbook/>")
-    for content, media_type in ((stream.getvalue(), XLSX), (b"PK\x03\x04", PPTX), (b"%PDF-1.7", PDF)):
+    for content, media_type in ((b"PK\x03\x04", PPTX), (b"%PDF-1.7", PDF)):
         with pytest.raises(ParseCrashed):
             verify_apart(content, media_type, [claim], timeout=60, memory_bytes=1024**3)
 
@@ -267,3 +264,20 @@ def test_a_few_failures_cost_the_exact_place_and_many_the_task() -> None:
     assert Verification(38, (1, 2)).is_beyond(0.04)
     assert not Verification(38, (1, 2)).is_beyond(0.05)
     assert Verification.from_json(found.to_json()) == found
+
+
+def test_a_workbook_that_the_second_reader_cannot_read_is_not_checkable() -> None:
+    content = sheets()
+    place = next(block.locator for block in parse(content, XLSX, "x.xlsx").blocks if block.locator.cells)
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    torn = {name: part.replace(b"<sheetData>", b"<sheetData", 1) for name, part in parts.items()}
+    for damaged in (
+        {"xl/workbook.xml": parts["xl/workbook.xml"]},
+        torn,
+    ):
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w") as package:
+            for name, part in damaged.items():
+                package.writestr(name, part)
+        assert verify(written.getvalue(), XLSX, [Claim(0, ("text",), place)]) == Verification(not_checkable=1)
