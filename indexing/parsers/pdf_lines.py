@@ -49,7 +49,7 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
     lines = []
     for row in _rows(glyphs):
         hyphenated = row[-1].text in _SOFT_HYPHENS
-        text = _join_spaced(" ".join(clean("".join(glyph.text for glyph in row)).split()))
+        text = join_spaced(" ".join(clean("".join(glyph.text for glyph in row)).split()))
         visible = [glyph for glyph in row if not glyph.text.isspace() and glyph.text not in _SOFT_HYPHENS]
         if not text or not visible:
             continue
@@ -99,7 +99,7 @@ def _overlap(one: Region, other: Region) -> float:
     return (min(one[3], other[3]) - max(one[1], other[1])) / height if height > 0 else 0.0
 
 
-def _join_spaced(text: str) -> str:
+def join_spaced(text: str) -> str:
     """Letter-spaced Chinese ("通 知 书") in one word, where most neighbours in the line are spaced."""
     spaced = len(_SPACED_PAIR.findall(text))
     return _SPACED_PAIR.sub("", text) if spaced > len(_CLOSE_PAIR.findall(text)) else text

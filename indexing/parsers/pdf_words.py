@@ -9,11 +9,13 @@ from statistics import median
 
 from indexing.locators import Region, around
 from indexing.parsers.clean import is_cjk
+from indexing.parsers.pdf_lines import join_spaced
 from indexing.parsers.pdf_types import Glyph
 
 _LEAST_LETTERS = 4  # different ones, to tell a font by
 _TYPEWRITER = 2.0  # times as wide as in other fonts are its spaces
 WORD_GAP = 0.1  # of the height of a line: a wider one is a space
+_CJK_SPACE = 0.14  # likewise, between Chinese characters
 CORRIDOR = 0.45  # likewise: the least width of the white between two columns
 CELL_GAP = 0.75  # likewise: a wider one may be the edge of a column
 _NUMBER = re.compile(r"[-+−–(<>~≈*†‡$€£¥￥]*\s*\d[\d.,:/%\s–−-]*[)%*†‡a-z]?|[-–—−.]+|\(?[XxzZ]\)|n/?a|N/?A|\*+|…|\.\.+")
@@ -67,7 +69,8 @@ def rows_of(glyphs: Sequence[Glyph]) -> list[Row]:
             rows[-1].append(glyph)
         else:
             rows.append([glyph])
-    return [Row(tuple(_words(row)), _spacing(row)) for row in rows]
+    spaces = {glyph.index for glyph in glyphs if glyph.text != "\n" and glyph.text.isspace()}
+    return [Row(tuple(_words(row, spaces)), _spacing(row)) for row in rows]
 
 
 def _spacing(row: Sequence[Glyph]) -> float:
@@ -84,13 +87,17 @@ def is_number(text: str) -> bool:
 
 
 def text_of(words: Sequence[Word]) -> str:
-    """Words in a line, in Chinese without spaces."""
+    """Words in a line; between Chinese ones there is a space where there is room for one."""
     text = ""
-    for word in words:
-        if text and not (is_cjk(text[-1]) and is_cjk(word.text[0])):
-            text += " "
+    for at, word in enumerate(words):
+        if text:
+            gap = word.region[0] - words[at - 1].region[2]
+            together = (
+                is_cjk(text[-1]) and is_cjk(word.text[0]) and gap < _CJK_SPACE * (word.region[3] - word.region[1])
+            )
+            text += "" if together else " "
         text += word.text
-    return text
+    return join_spaced(text)
 
 
 def _on_line(row: Sequence[Glyph], glyph: Glyph) -> bool:
@@ -103,13 +110,14 @@ def _middle(glyph: Glyph) -> float:
     return (glyph.region[1] + glyph.region[3]) / 2
 
 
-def _words(row: list[Glyph]) -> list[Word]:
+def _words(row: list[Glyph], spaces: set[int]) -> list[Word]:
     row.sort(key=lambda glyph: glyph.region[0])
     found = [[row[0]]]
     for glyph in row[1:]:
         last = found[-1][-1]
         height = glyph.region[3] - glyph.region[1]
-        if glyph.region[0] - last.region[2] > WORD_GAP * height:
+        spaced = glyph.index - last.index == 2 and last.index + 1 in spaces  # letters may be as wide as their fellows
+        if spaced or glyph.region[0] - last.region[2] > WORD_GAP * height:
             found.append([])
         found[-1].append(glyph)
     return [
