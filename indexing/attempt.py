@@ -27,7 +27,7 @@ from indexing.sink import Manifest, StagedChunk
 from indexing.situating import ROOM
 from indexing.splitters import split_as_configured
 from indexing.states import Stage
-from indexing.verification import Verification, claims_of
+from indexing.verification import Verification, claims_of, has_places
 
 Checkpoint = Callable[[], None]
 """Called between two steps; raises to end the attempt (lease lost, worker told to stop)."""
@@ -143,7 +143,7 @@ class Attempt:
             memory_bytes=settings.KB_PARSE_MEMORY,
             checkpoint=self._checkpoint,
         )
-        if verification.is_beyond(settings.KB_LOCATOR_FAILURES):
+        if has_places(self._facts["media_type"]) and verification.is_beyond(settings.KB_LOCATOR_FAILURES):
             failed = [chunks[ordinal] for ordinal in verification.failed]
             raise VerificationFailed(
                 f"{len(failed)} of {len(chunks)} chunks are not where they should be.",

@@ -102,8 +102,8 @@ def verification_words(verification: dict[str, Any]) -> str:
         sentences.append(words % {"count": found})
     if unsure:
         words = ngettext(
-            "%(count)d chunk was recognised in a picture: its place cannot be checked again.",
-            "%(count)d chunks were recognised in pictures: their places cannot be checked again.",
+            "The place of %(count)d chunk cannot be checked again.",
+            "The places of %(count)d chunks cannot be checked again.",
             unsure,
         )
         sentences.append(words % {"count": unsure})

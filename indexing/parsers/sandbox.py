@@ -89,15 +89,19 @@ def verify_apart(
 ) -> Verification:
     """`indexing.verification.verify`, likewise; in this process where that needs no parser (a process costs 0.2 seconds).
 
-    Raises `ParseTimeout`, `ParseCrashed`, and what `checkpoint` raises, which is called between chunks.
+    A second reader that gives up says nothing against the first: its chunks are not checkable. Raises what `checkpoint`
+    raises, which is called between chunks.
     """
     if is_plain(content, media_type):
         return verify(content, media_type, claims, checkpoint=checkpoint)
     checkpoint()
     wish = {"claims": [claim.to_json() for claim in claims]}
-    return _asked(
-        "verify", wish, Verification.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes
-    )
+    try:
+        return _asked(
+            "verify", wish, Verification.from_json, content, media_type, timeout=timeout, memory_bytes=memory_bytes
+        )
+    except (ParseCrashed, ParseTimeout):
+        return Verification(not_checkable=len(claims))
 
 
 def render_in_child(content: bytes, media_type: str, *, page: int, timeout: float, memory_bytes: int) -> Picture:

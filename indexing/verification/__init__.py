@@ -23,7 +23,7 @@ from typing import Protocol, cast
 from documents.media_types import DOCX, HTML, IMAGES, JSON, ODS, PDF, PPTX, XLS, XLSX
 from indexing.verification.claims import Claim, Outcome, Verification, claims_of
 
-__all__ = ["Claim", "Outcome", "Verification", "claims_of", "is_plain", "verify"]
+__all__ = ["Claim", "Outcome", "Verification", "claims_of", "has_places", "is_plain", "verify"]
 
 _MODULES = {
     PDF: "indexing.verification.pages",
@@ -41,6 +41,11 @@ class Verifier(Protocol):
     """What each format's module offers: one outcome for each claim, in their order."""
 
     def outcomes(self, content: bytes, claims: Sequence[Claim]) -> Iterable[Outcome]: ...
+
+
+def has_places(media_type: str) -> bool:
+    """Whether a format has places of its own, at which something else could stand."""
+    return media_type not in (HTML, DOCX)
 
 
 def is_plain(content: bytes, media_type: str) -> bool:

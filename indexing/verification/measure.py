@@ -18,6 +18,7 @@ from indexing.parsers.clean import CJK
 ENOUGH = 0.95
 _SHORT = 4  # letters: found inside of longer words by chance
 
+_LETTER = re.compile(r"[^\W_]")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _SPACES_AND_CONTROLS = re.compile(r"[\s\x00-\x1f]+")
 _INSIDE_WORDS = re.compile("[-\x02\xad\u200b-\u200d\u2010-\u2013\u2060\ufeff\ufffe]")
@@ -68,6 +69,8 @@ class Place:
         """Whether enough of `texts`, taken together, stands here."""
         found = whole = 0
         for text in texts:
+            if not _LETTER.search(text):
+                continue  # lines and arrows: two readings write them in two ways, and they stand everywhere
             wanted = units(text)
             whole += len(wanted)
             if self._has(letters(text)) or self._has(letters(without_label(text))):
