@@ -16,7 +16,7 @@ from indexing.parsers.clean import is_cjk
 from indexing.parsers.pdf_aligned_rows import Columns, aligned_rows
 from indexing.parsers.pdf_rules import Rules
 from indexing.parsers.pdf_types import Glyph, Table
-from indexing.parsers.pdf_words import CORRIDOR, Row, Word, is_number, rows_of, text_of
+from indexing.parsers.pdf_words import CELL_GAP, CORRIDOR, Row, Word, is_number, rows_of, text_of
 
 _LEAST_ROWS = 3
 _CROSSING = 0.12  # share of rows whose words may stand in a corridor: titles inside the table
@@ -43,18 +43,37 @@ class _Candidate:
 
 def find_aligned(glyphs: Sequence[Glyph], page_number: int, rules: Rules) -> tuple[list[Table], list[Glyph]]:
     """The page's tables, and the glyphs that are in none. `rules`: lines of the drawing."""
+    if not _may_have_columns(glyphs):
+        return [], list(glyphs)
     rows = rows_of(glyphs)
     drawn = Rules([*rules.across, *(row.region for row in rows if _is_dashes(row))], rules.down)
-    tables, taken = [], set[int]()
+    tables, taken = [], set[float]()
     for part in _parts([row for row in rows if not _is_dashes(row)], drawn, depth=0):
         found, header = aligned_rows(part.rows, part.columns, drawn)
         region = around([row.region for row in part.rows])
-        used = {glyph.index for row in part.rows for word in row.words for glyph in word.glyphs}
-        used |= {glyph.index for glyph in glyphs if glyph.text in _DASHES and _within(glyph, region)}
+        used = {glyph.order for row in part.rows for word in row.words for glyph in word.glyphs}
+        used |= {glyph.order for glyph in glyphs if glyph.text in _DASHES and _within(glyph, region)}
         cells, regions = tuple(tuple(row.texts) for row in found), tuple(row.region for row in found)
-        tables.append(Table(cells, min(used), page_number, region, header, regions))
+        tables.append(Table(cells, int(min(used)), page_number, region, header, regions))
         taken |= used
-    return tables, [glyph for glyph in glyphs if glyph.index not in taken]
+    return tables, [glyph for glyph in glyphs if glyph.order not in taken]
+
+
+def _may_have_columns(glyphs: Sequence[Glyph]) -> bool:
+    """Cheaply: whether the text ever goes far to the right in a line, or back up."""
+    wide = 0
+    last: Region | None = None
+    for text, _, region in glyphs:
+        if text.isspace():
+            continue
+        if last is not None:
+            height = region[3] - region[1]
+            if region[3] < last[1] or (region[0] - last[2] > CELL_GAP * height and region[1] < last[3]):
+                wide += 1
+                if wide >= _LEAST_ROWS:
+                    return True
+        last = region
+    return False
 
 
 def _parts(rows: Sequence[Row], rules: Rules, depth: int) -> Iterator[_Candidate]:

@@ -27,6 +27,9 @@ _ENTRY = re.compile(
 
 def without_contents(glyphs: list[Glyph], page: int, goes_on: bool) -> tuple[list[Glyph], LeftOut | None]:
     """The page's glyphs without those of a table of contents, and what that says. `goes_on`: the page before ended in one."""
+    plain = "".join(glyph.text for glyph in glyphs)
+    if not goes_on and not _LEADERS.search(plain) and not _TITLE.search(plain):
+        return glyphs, None
     rows = rows_of(glyphs)
     texts = [text_of(row.words) for row in rows]
     title = next((at for at, text in enumerate(texts) if _TITLE.fullmatch(text)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,20 +27,41 @@ _CLOSE_PAIR = re.compile(f"(?<=[{CJK}])(?=[{CJK}])")
 Point = tuple[float, float]
 
 
-def read_glyphs(text_page: Any, to_display: Callable[[float, float], Point]) -> list[Glyph]:
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """From a page's coordinates to points on the page as displayed: x is x0 + ax·x + bx·y, y likewise."""
+
+    x0: float
+    ax: float
+    bx: float
+    y0: float
+    ay: float
+    by: float
+
+    def __call__(self, x: float, y: float) -> Point:
+        return self.x0 + self.ax * x + self.bx * y, self.y0 + self.ay * x + self.by * y
+
+
+def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
     """Every character of the page that has a Unicode value, in PDFium's reading order."""
     glyphs = []
     box = pdfium_c.FS_RECTF()
     count = pdfium_c.FPDFText_CountChars(text_page)
     limits.PAGE_CHARACTERS.check(count)
+    handle = text_page.raw
+    unicode_of, box_of = pdfium_c.FPDFText_GetUnicode, pdfium_c.FPDFText_GetLooseCharBox
     for index in range(count):
-        code = pdfium_c.FPDFText_GetUnicode(text_page, index)
+        code = unicode_of(handle, index)
         if code in (0xA, 0xD):
             glyphs.append(Glyph("\n", index, _NOWHERE))
-        elif code and pdfium_c.FPDFText_GetLooseCharBox(text_page, index, box):
-            one, other = to_display(box.left, box.top), to_display(box.right, box.bottom)
-            region = (min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1]))
-            glyphs.append(Glyph(chr(code), index, region))
+        elif code and box_of(handle, index, box):
+            x0, y0 = to_display(box.left, box.top)
+            x1, y1 = to_display(box.right, box.bottom)
+            if x0 > x1:
+                x0, x1 = x1, x0
+            if y0 > y1:
+                y0, y1 = y1, y0
+            glyphs.append(Glyph(chr(code), index, (x0, y0, x1, y1)))
     return glyphs
 
 
@@ -55,7 +76,7 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
             continue
         region = around([glyph.region for glyph in visible])
         size, bold, font, fixed = _look(text_page, visible)
-        lines.append(Line(text, visible[0].index, page_number, region, size, bold, hyphenated, font, fixed))
+        lines.append(Line(text, int(visible[0].order), page_number, region, size, bold, hyphenated, font, fixed))
     return lines
 
 
@@ -108,7 +129,7 @@ def join_spaced(text: str) -> str:
 def _look(text_page: Any, glyphs: Sequence[Glyph]) -> tuple[float, bool, str, bool]:
     """Font size in points, whether all of the line is bold, its font's name and whether that is a typewriter's: from its
     first, middle and last glyph."""
-    sample = [int(glyph.index) for glyph in (glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1])]
+    sample = [int(glyph.order) for glyph in (glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1])]
     sizes = sorted(_size(text_page, index) for index in sample)
     fonts = {_font(text_page, index) for index in sample}
     bold = all(font.weight >= _BOLD_WEIGHT or _BOLD.search(font.name) is not None for font in fonts)
@@ -141,8 +162,8 @@ def _font(text_page: Any, index: int) -> _Font:
     return _Font(decoded, weight, bool(flags.value & _FIXED_PITCH) or _FIXED.search(decoded) is not None)
 
 
-def transform(page: Any) -> Callable[[float, float], Point]:
-    """Page coordinates to points on the displayed page: crop box, rotation and the upward y axis undone.
+def transform(page: Any) -> Transform:
+    """Crop box, rotation and the upward y axis undone.
 
     PDFium only maps to whole device pixels, so three far points are mapped once, on a fine grid, and all else follows.
     """
@@ -155,11 +176,4 @@ def transform(page: Any) -> Callable[[float, float], Point]:
         return device_x.value / fine, device_y.value / fine
 
     (x0, y0), (x1, y1), (x2, y2) = mapped(0, 0), mapped(far, 0), mapped(0, far)
-
-    def to_display(x: float, y: float) -> Point:
-        return (
-            round(x0 + x * (x1 - x0) / far + y * (x2 - x0) / far, 2),
-            round(y0 + x * (y1 - y0) / far + y * (y2 - y0) / far, 2),
-        )
-
-    return to_display
+    return Transform(x0, (x1 - x0) / far, (x2 - x0) / far, y0, (y1 - y0) / far, (y2 - y0) / far)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from indexing.blocks import BlockKind
-from indexing.locators import Locator, covering
+from indexing.locators import Locator, Region, covering
 from indexing.parsers.assemble import Piece
 from indexing.parsers.outline import is_list_item
 from indexing.parsers.pdf_paragraphs import Paragraph
@@ -42,8 +42,9 @@ def _table(paragraph: Paragraph, labels: Labels) -> Piece:
     return Piece(BlockKind.TABLE, rows=rows, header_rows=paragraph.tables[0].header_rows, parts=parts)
 
 
-def _place(span: tuple[int, int], page: int, region: tuple[float, float, float, float], labels: Labels) -> Locator:
-    return Locator(span, page=page, region=region, page_label=labels.get(page))
+def _place(span: tuple[int, int], page: int, region: Region, labels: Labels) -> Locator:
+    left, top, right, bottom = (round(side, 2) for side in region)
+    return Locator(span, page=page, region=(left, top, right, bottom), page_label=labels.get(page))
 
 
 def _placed(piece: Piece) -> Piece:

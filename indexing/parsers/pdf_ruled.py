@@ -29,7 +29,7 @@ def ruled_table(grid: Grid, glyphs: Sequence[Glyph], page: int, lines_of: LinesO
     header = _header_rows(grid, texts)
     rows, regions = _rows(grid, texts, header)
     filled = {row for row, owners in enumerate(grid.owners[:header]) if any(owner in texts for owner in owners)}
-    first = next(glyph.index for glyph in glyphs if glyph.text != "\n")
+    first = next(int(glyph.order) for glyph in glyphs if glyph.text != "\n")
     return Table(rows, first, page, grid.region, min(len(filled), len(rows) - 1), regions)
 
 

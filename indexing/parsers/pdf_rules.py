@@ -22,7 +22,7 @@ _DEEPEST = 3  # forms in each other
 _BACKGROUND = 0.9  # share of the page that a box is as large as
 
 Point = tuple[float, float]
-Transform = Callable[[float, float], Point]
+Place = Callable[[float, float], Point]
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _TooMany(Exception):
     pass
 
 
-def read_rules(page: Any, to_display: Transform) -> Rules:
+def read_rules(page: Any, to_display: Place) -> Rules:
     """The page's rules, those on one line joined; none of a page that is a drawing."""
     count = pdfium_c.FPDFPage_CountObjects(page.raw)
     objects = (pdfium_c.FPDFPage_GetObject(page.raw, number) for number in range(count))
@@ -60,7 +60,7 @@ def read_rules(page: Any, to_display: Transform) -> Rules:
     )
 
 
-def _paths(objects: Iterator[Any], place: Transform, left: list[int], depth: int) -> Iterator[tuple[Any, Transform]]:
+def _paths(objects: Iterator[Any], place: Place, left: list[int], depth: int) -> Iterator[tuple[Any, Place]]:
     """Paths of the page and of the forms in it, each with the way from its points to the page as displayed."""
     for drawn in objects:
         left[0] -= 1
@@ -81,12 +81,12 @@ def _matrix(drawn: Any) -> Any:
     return matrix
 
 
-def _after(matrix: Any, place: Transform) -> Transform:
+def _after(matrix: Any, place: Place) -> Place:
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
     return lambda x, y: place(a * x + c * y + e, b * x + d * y + f)
 
 
-def _boxes(path: Any, place: Transform, largest: float) -> Iterator[Region]:
+def _boxes(path: Any, place: Place, largest: float) -> Iterator[Region]:
     """Its straight lines: drawn ones, thin boxes, and the sides of boxes that are filled, as cells are with a colour."""
     if not 0 < pdfium_c.FPDFPath_CountSegments(path) <= _MOST_SEGMENTS:
         return
@@ -106,7 +106,7 @@ def _boxes(path: Any, place: Transform, largest: float) -> Iterator[Region]:
                     yield min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
 
-def _outlines(path: Any, place: Transform) -> Iterator[list[Point]]:
+def _outlines(path: Any, place: Place) -> Iterator[list[Point]]:
     """The parts of a path that are straight lines one after the other."""
     x, y = ctypes.c_float(), ctypes.c_float()
     outline: list[Point] = []

@@ -29,11 +29,11 @@ def find_tables(
         if len(open_grid.rows) > len(grid.rows):  # only groups are ruled; so may be the columns
             aligned, rest = find_aligned(inside, page_number, rules)
             if len(aligned) == 1 and len(aligned[0].rows[0]) > len(table.rows[0]):
-                table, left = aligned[0], {glyph.index for glyph in rest}
-                inside = [glyph for glyph in inside if glyph.index not in left]
+                table, left = aligned[0], {glyph.order for glyph in rest}
+                inside = [glyph for glyph in inside if glyph.order not in left]
         tables.append(table)
-        taken = {glyph.index for glyph in inside if glyph.text != "\n"}
-        glyphs = [glyph for glyph in glyphs if glyph.index not in taken]
+        taken = {glyph.order for glyph in inside if glyph.text != "\n"}
+        glyphs = [glyph for glyph in glyphs if glyph.order not in taken]
     aligned, glyphs = find_aligned(glyphs, page_number, rules)
     return [*tables, *aligned], glyphs
 

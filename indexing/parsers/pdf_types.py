@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from indexing.locators import Region
 from indexing.parsers.assemble import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Glyph:
-    """A character on a page; `index` is its place in PDFium's reading order. Line feeds have an empty region."""
+class Glyph(NamedTuple):
+    """A character on a page; `order` is its place in PDFium's reading order. Line feeds have an empty region."""
 
     text: str
-    index: int
+    order: float
     region: Region
 
 

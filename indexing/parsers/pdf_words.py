@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import median
 
 from indexing.locators import Region, around
@@ -15,6 +16,7 @@ from indexing.parsers.pdf_types import Glyph
 _LEAST_LETTERS = 4  # different ones, to tell a font by
 _TYPEWRITER = 2.0  # times as wide as in other fonts are its spaces
 WORD_GAP = 0.1  # of the height of a line: a wider one is a space
+_ON_LINE = 0.5  # likewise: how far the middle of a glyph may be from that of the row's highest one
 _CJK_SPACE = 0.14  # likewise, between Chinese characters
 CORRIDOR = 0.45  # likewise: the least width of the white between two columns
 CELL_GAP = 0.75  # likewise: a wider one may be the edge of a column
@@ -61,15 +63,21 @@ class Row:
 
 def rows_of(glyphs: Sequence[Glyph]) -> list[Row]:
     """From top to bottom. Glyphs on their side, as in the margin of a table, are left out."""
-    seen = [glyph for glyph in glyphs if glyph.text.strip() and glyph.region[3] > glyph.region[1]]
-    seen.sort(key=_middle)
+    seen = [
+        ((glyph.region[1] + glyph.region[3]) / 2, glyph.region[3] - glyph.region[1], glyph)
+        for glyph in glyphs
+        if glyph.region[3] > glyph.region[1] and not glyph.text.isspace()
+    ]
+    seen.sort(key=itemgetter(0))
     rows: list[list[Glyph]] = []
-    for glyph in seen:
-        if rows and _on_line(rows[-1], glyph):
+    limit = 0.0  # the middle of a glyph below it is on the row
+    for middle, height, glyph in seen:
+        if middle < limit:
             rows[-1].append(glyph)
         else:
             rows.append([glyph])
-    spaces = {glyph.index for glyph in glyphs if glyph.text != "\n" and glyph.text.isspace()}
+            limit = middle + _ON_LINE * height
+    spaces = {glyph.order for glyph in glyphs if glyph.text != "\n" and glyph.text.isspace()}
     return [Row(tuple(_words(row, spaces)), _spacing(row)) for row in rows]
 
 
@@ -100,23 +108,13 @@ def text_of(words: Sequence[Word]) -> str:
     return join_spaced(text)
 
 
-def _on_line(row: Sequence[Glyph], glyph: Glyph) -> bool:
-    last = row[-1]
-    height = max(min(last.region[3] - last.region[1], glyph.region[3] - glyph.region[1]), 0.1)
-    return _middle(glyph) - _middle(row[0]) < 0.5 * max(row[0].region[3] - row[0].region[1], height)
-
-
-def _middle(glyph: Glyph) -> float:
-    return (glyph.region[1] + glyph.region[3]) / 2
-
-
-def _words(row: list[Glyph], spaces: set[int]) -> list[Word]:
-    row.sort(key=lambda glyph: glyph.region[0])
+def _words(row: list[Glyph], spaces: set[float]) -> list[Word]:
+    row.sort(key=_left)
     found = [[row[0]]]
     for glyph in row[1:]:
         last = found[-1][-1]
         height = glyph.region[3] - glyph.region[1]
-        spaced = glyph.index - last.index == 2 and last.index + 1 in spaces  # letters may be as wide as their fellows
+        spaced = glyph.order - last.order == 2 and last.order + 1 in spaces  # letters may be as wide as their fellows
         if spaced or glyph.region[0] - last.region[2] > WORD_GAP * height:
             found.append([])
         found[-1].append(glyph)
@@ -124,3 +122,7 @@ def _words(row: list[Glyph], spaces: set[int]) -> list[Word]:
         Word("".join(glyph.text for glyph in word), around([glyph.region for glyph in word]), tuple(word))
         for word in found
     ]
+
+
+def _left(glyph: Glyph) -> float:
+    return glyph.region[0]
