@@ -19,6 +19,7 @@ _SOFT_HYPHENS = "\x02\ufffe\xad"  # what PDFium puts where a word was broken at 
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|黑体|[-,](?:bd|hv|blk|sb)\b", re.IGNORECASE)
 _BOLD_WEIGHT = 600
 _FIXED = re.compile(r"courier|mono\b|monospace|consolas|menlo|typewriter|cmtt|fira ?code", re.IGNORECASE)
+_LETTER_HEIGHT = 0.7  # of a line's
 _FIXED_PITCH = 1  # of a font's flags: ISO 32000-1, table 123
 _NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 _SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
@@ -76,6 +77,7 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
             continue
         region = around([glyph.region for glyph in visible])
         size, bold, font, fixed = _look(text_page, visible)
+        size = size or round(_LETTER_HEIGHT * (region[3] - region[1]), 1)  # of a form without any text
         lines.append(Line(text, int(visible[0].order), page_number, region, size, bold, hyphenated, font, fixed))
     return lines
 

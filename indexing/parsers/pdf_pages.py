@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 
 from indexing.blocks import Gap, GapReason, LeftOut
 from indexing.errors import DocumentCorrupt, DocumentTooLarge, IndexingError
 from indexing.parsers import limits
 from indexing.parsers.pdf_contents import without_contents
+from indexing.parsers.pdf_fields import read_fields, with_fields
 from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
 from indexing.parsers.pdf_rules import read_rules
 from indexing.parsers.pdf_tables import find_tables
@@ -34,6 +36,8 @@ def read_pages(document: Any) -> Pages:
     if not found.count:
         raise DocumentCorrupt()
     limits.PAGES.check(found.count)
+    if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+        document.init_forms()
     characters = 0
     error: IndexingError = DocumentCorrupt()
     for number in range(1, found.count + 1):
@@ -56,16 +60,18 @@ def _read_page(document: Any, number: int, found: Pages) -> Page:
     try:
         text_page = page.get_textpage()
         try:
-            return _read(page, text_page, number, found)
+            return _read(document, page, text_page, number, found)
         finally:
             text_page.close()
     finally:
         page.close()
 
 
-def _read(page: Any, text_page: Any, number: int, found: Pages) -> Page:
+def _read(document: Any, page: Any, text_page: Any, number: int, found: Pages) -> Page:
     to_display = transform(page)
     glyphs = read_glyphs(text_page, to_display)
+    if fields := read_fields(document, page, to_display):
+        glyphs = with_fields(glyphs, fields)
     if not any(glyph.text.strip() for glyph in glyphs):
         found.without_text.append(number)
         return Page(number, page.get_height())

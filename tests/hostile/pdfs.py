@@ -364,3 +364,49 @@ add(
     "random.pdf", lambda _: b"%PDF-1.7\n" + bytes((n * 7919) % 251 for n in range(300_000)) + b"%%EOF", CORRUPT, "noise"
 )
 add("no-end.pdf", lambda url: good(url).replace(b"%%EOF", b""), CORRUPT, "the end is missing")
+
+
+@hostile("rules-crossing.pdf", HARMLESS, "three hundred rules across and as many down: ninety thousand cells")
+def rules_crossing(_: str) -> bytes:
+    lines = b"".join(b"0 %d m 600 %d l S %d 0 m %d 600 l S\n" % (n * 2, n * 2, n * 2, n * 2) for n in range(300))
+    return pdf(one_page(TEXT + b"\n" + lines))
+
+
+@hostile("rules-of-dots.pdf", HARMLESS, "a path of a million points")
+def rules_of_dots(_: str) -> bytes:
+    path = b"0 0 m " + b"".join(b"%d %d l " % (n % 600, n // 600) for n in range(300_000)) + b"S"
+    return pdf(one_page(more={5: stream(packed(TEXT + b"\n" + path), b"/Filter /FlateDecode")}))
+
+
+@hostile("columns-of-numbers.pdf", HARMLESS, "forty thousand numbers in columns without rules")
+def columns_of_numbers(_: str) -> bytes:
+    cells = b"".join(
+        b"BT /F1 1 Tf %d %d Td (%d) Tj ET\n" % (4 * column, 790 - 2 * row, row * column % 97)
+        for row in range(300)
+        for column in range(130)
+    )
+    return pdf(one_page(more={5: stream(packed(cells), b"/Filter /FlateDecode")}))
+
+
+def _form(fields: dict[int, bytes]) -> bytes:
+    names = b" ".join(b"%d 0 R" % number for number in fields)
+    page = RESOURCES + b" /Annots [%s]" % names
+    return pdf(one_page(page=page, catalogue=b"/AcroForm << /Fields [%s] >>" % names, more=fields))
+
+
+@hostile("field-long.pdf", f"{HARMLESS} | {LARGE}", "a form field that holds a million characters")
+def field_long(_: str) -> bytes:
+    field = b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (a) /Rect [72 500 300 520] /V (%s) >>" % (b"word " * 200_000)
+    return _form({6: field})
+
+
+@hostile("fields-many.pdf", f"{HARMLESS} | {LARGE}", "twenty thousand form fields at one place")
+def fields_many(_: str) -> bytes:
+    field = b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (a%d) /Rect [72 500 300 520] /V (value) >>"
+    return _form({number: field % number for number in range(6, 20_006)})
+
+
+@hostile("field-parents.pdf", f"{HARMLESS} | {CORRUPT} | {CRASH}", "a form field that is its own parent")
+def field_parents(_: str) -> bytes:
+    field = b"<< /Type /Annot /Subtype /Widget /T (a) /Rect [72 500 300 520] /Parent %d 0 R /Kids [%d 0 R] >>"
+    return _form({6: field % (7, 7), 7: field % (6, 6)})

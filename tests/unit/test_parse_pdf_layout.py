@@ -224,3 +224,28 @@ def test_a_table_on_a_turned_page(rotation: int) -> None:
 
     (block,) = parsed(drawn(draw)).blocks
     assert block.rows == tuple(rows)
+
+
+@pytest.mark.parametrize(("label", "value"), [("Name:", "Jane Doe"), ("姓名：", "Zhang San")])
+def test_what_was_filled_in_stands_behind_its_label(label: str, value: str) -> None:
+    def draw(canvas: Canvas) -> None:
+        form = canvas.acroForm
+        canvas.setFont(CHINESE, 11)
+        canvas.drawString(72, 700, label)
+        form.textfield(name="name", value=value, x=150, y=694, width=200, height=20)
+        canvas.drawString(72, 650, "Paid leave")
+        for number, (text, ticked) in enumerate([("yes", True), ("no", False)]):
+            form.checkbox(name=text, checked=ticked, x=150 + 80 * number, y=648, size=14)
+            canvas.drawString(170 + 80 * number, 650, text)
+
+    assert [text for _, text in outline(parsed(drawn(draw)))] == [f"{label} {value}", "Paid leave ☑ yes ☐ no"]
+
+
+def test_a_form_without_any_other_text() -> None:
+    document = parsed(
+        drawn(lambda canvas: canvas.acroForm.textfield(name="a", value="Only this", x=72, y=600, width=200, height=20))
+    )
+    (block,) = document.blocks
+    assert block.text == "Only this"
+    assert block.locator.region is not None
+    assert 200 < block.locator.region[1] < 250
