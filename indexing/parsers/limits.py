@@ -23,6 +23,7 @@ RULED_CELLS = 5_000  # of a PDF's table; with more of them rules are a drawing, 
 SCANNED_PAGES = (
     500  # that are read, at 2 to 5 seconds each: beyond is more than a worker may take (`KB_MAX_RUN_SECONDS`)
 )
+LONGEST_TABLE_LINE = 2_000  # characters of a line of plain text that may be a row of a table
 LABEL_CHARACTERS = 100  # of a numbered paragraph; Word allows 31
 
 

@@ -120,9 +120,9 @@ def _prose(opening: Token, inline: Token, markers: list[str], note: str) -> Piec
 
 
 def _only_formula(inline: Token) -> str | None:
-    """Of a paragraph that is one displayed formula."""
+    """Of a paragraph that is one formula."""
     children = inline.children or []
-    return children[0].content.strip() if len(children) == 1 and children[0].type == "math_inline_double" else None
+    return children[0].content.strip() if len(children) == 1 and children[0].type.startswith("math_inline") else None
 
 
 def _inline_text(inline: Token) -> str:

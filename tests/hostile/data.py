@@ -1,4 +1,4 @@
-"""Hostile JSON, source code and Markdown of the newer kinds."""
+"""Hostile JSON, source code, Markdown and tables in plain text."""
 
 from __future__ import annotations
 
@@ -107,3 +107,14 @@ add(
     "references that would fill the memory",
 )
 add("front-matter-open.md", lambda _: b"---\n" + b"a: b\n" * 200_000, LARGE, "front matter that never ends")
+
+add(
+    "bars.txt",
+    lambda _: b"".join(b"a | b" + b" | c" * (n % 7) + b"\n" for n in range(150_000)),
+    HARMLESS,
+    "rows of a table that is none, each as the first",
+)
+add("tabs.txt", lambda _: b"a\tb\n" * 150_000, HARMLESS, "a table of a hundred and fifty thousand rows")
+add("borders.txt", lambda _: b"-+-\n" * 150_000 + b"a | b\n", HARMLESS, "lines of a table without a cell")
+add("columns.txt", lambda _: b"a  b\na   b\n" * 100_000, f"{HARMLESS} | {LARGE}", "columns that never agree")
+add("border.txt", lambda _: b"-" * 1_900 + b"x\n" + b"- " * 900 + b"\n", HARMLESS, "a border that is nearly one")
