@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from documents.models import Tenant
+from documents.admin.permissions import OverseersOnly
 from documents.querysets import OVERSEEING_ROLES, tenants_where
 from documents.source_models import Source
 
@@ -20,7 +20,7 @@ else:
 
 
 @admin.register(Source)
-class SourceAdmin(SourceModelAdmin):
+class SourceAdmin(OverseersOnly, SourceModelAdmin):
     list_display = ["name", "tenant", "clock", "documents", "tombstones", "last_write"]
     list_select_related = ["tenant"]
     search_fields = ["name"]
@@ -47,19 +47,3 @@ class SourceAdmin(SourceModelAdmin):
     @admin.display(description=_("last write"), ordering="last_write")
     def last_write(self, source: Any) -> Any:
         return source.last_write
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
-        tenants: QuerySet[Tenant] = tenants_where(request.user, OVERSEEING_ROLES)
-        return tenants.exists() if obj is None else tenants.filter(pk=obj.tenant_id).exists()
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
-        return False
