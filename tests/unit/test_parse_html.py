@@ -232,3 +232,12 @@ def test_no_visible_text_is_lost_or_invented(elements: list[tuple[str, str]]) ->
     source = "".join(f"<{tag}>{text}</{tag}>" for tag, text in elements)
     document = check(parse(f"<body>{source}</body>".encode()))
     assert squeezed(document.text) == squeezed(clean("".join(text for _, text in elements)))
+
+
+def test_a_table_in_a_cell_of_a_table_of_data_is_that_cells_text() -> None:
+    inner = "<table><tr><td>甲</td><td>乙</td></tr><tr><td>C</td><td>D</td></tr></table>"
+    (block,) = parse(f"<table><tr><td>A</td><td>B</td></tr><tr><td>{inner}</td><td>2</td></tr></table>".encode()).blocks
+    assert block.rows == (("A", "B"), ("甲 乙 C D", "2"))
+    frame = f"<table><tr><td>menu</td><td><h2>Heading</h2>{inner}</td></tr><tr><td>x</td><td>y</td></tr></table>"
+    kinds = [block.kind.value for block in parse(frame.encode()).blocks]
+    assert kinds == ["paragraph", "heading", "table", "paragraph", "paragraph"], "one that arranges a page"
