@@ -177,7 +177,9 @@ class Walker:
     def _cell_text(self, cell: LexborNode) -> str:
         """With the cells of a table in it."""
         pieces = Walker(self._aside, self._content).walk(cell)
-        words = [piece.text if not piece.rows else " ".join(word for row in piece.rows for word in row) for piece in pieces]
+        words = [
+            piece.text if not piece.rows else " ".join(word for row in piece.rows for word in row) for piece in pieces
+        ]
         return " ".join(filter(None, words))
 
 

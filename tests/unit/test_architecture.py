@@ -18,7 +18,10 @@ PRODUCT = ("documents", "indexing", "kbsite")
 # Top may import lower. A new module must be given its place here.
 LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
-    ("engine", "audit worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages"),
+    (
+        "engine",
+        "audit worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
+    ),
     ("stores", "sink queue cache canary provider_gate pauses port"),
     (
         "foundation",
@@ -26,8 +29,8 @@ LAYERS = (
     ),
     (
         "pure",
-        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection inspection_page "
-        "side_by_side rendering verification parsers splitters situating embedders shutdown supervisor",
+        "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection "
+        "inspection_page side_by_side rendering verification parsers splitters situating embedders shutdown supervisor",
     ),
 )
 LEVEL = {name: level for level, (_, names) in enumerate(LAYERS) for name in names.split()}
