@@ -31,6 +31,7 @@ _DASHES = frozenset("-_=—–.·…")  # rules and leaders of a typewriter
 _DEEPEST = 2  # cuts beside columns of prose
 _LEVEL = 0.15  # of a row's height: words of one row stand no further from one base line
 _PROSE = 24  # mean width of a column's cells, in Latin letters
+_JUMBLED = 0.08  # share of words
 _LONG_CELL = 45  # characters
 _PROSE_WORDS = 6
 
@@ -275,7 +276,7 @@ def _is_table(candidate: _Candidate, rules: Rules) -> bool:
     grid = [_by_column(candidate, row) for row in candidate.rows]
     filled = [[text for text in row if text] for row in grid]
     several = [row for row in filled if len(row) > 1]
-    if len(several) < 2:
+    if len(several) < 2 or _is_jumbled(candidate):
         return False
     cells = [text for row in several for text in row]
     numbers = sum(is_number(text) for text in cells)
@@ -304,6 +305,13 @@ def _is_table(candidate: _Candidate, rules: Rules) -> bool:
     return (
         columns >= 3 and len(several) > _LEAST_ROWS and words <= 4 and long < 0.1 and len(several) >= 0.6 * len(filled)
     )
+
+
+def _is_jumbled(candidate: _Candidate) -> bool:
+    """Whether letters of its words are not read from left to right: labels on top of each other, or a script from the right."""
+    words = [word for row in candidate.rows for word in row.words if len(word.text) > 1]
+    broken = sum(any(b.order < a.order for a, b in pairwise(word.glyphs)) for word in words)
+    return broken > _JUMBLED * len(words)
 
 
 def _has_rules(candidate: _Candidate, rules: Rules) -> bool:

@@ -15,6 +15,7 @@ from indexing.parsers.pdf_words import CORRIDOR, Row, Word, is_number, rows_of, 
 
 _LONGEST_MEAN_CELL = 500  # characters; above it the rules frame a layout
 _MOST_HEADER_ROWS = 6
+_CUT = 0.15  # share of words
 _UNRULED = 3  # rows of numbers between two rules: these part groups of rows
 _YEAR = re.compile(r"(?:19|20)\d\d年?")
 
@@ -24,7 +25,7 @@ LinesOf = Callable[[Sequence[Glyph]], list[Line]]
 def ruled_table(grid: Grid, glyphs: Sequence[Glyph], page: int, lines_of: LinesOf) -> Table | None:
     """None where the rules are no table's. `glyphs`: those inside, with the line feeds, in reading order."""
     texts = _texts(grid, glyphs, lines_of)
-    if not _is_table(texts):
+    if not _is_table(texts) or _cuts_words(grid, glyphs):
         return None
     header = _header_rows(grid, texts)
     rows, regions = _rows(grid, texts, header)
@@ -121,8 +122,7 @@ def _texts(grid: Grid, glyphs: Sequence[Glyph], lines_of: LinesOf) -> dict[Cell,
     cell = grid.owners[0][0]
     for glyph in glyphs:
         if glyph.text != "\n":
-            left, top, right, bottom = glyph.region
-            cell = grid.owners[grid.row_at((top + bottom) / 2)][grid.column_at((left + right) / 2)]
+            cell = _owner(grid, glyph)
         contents.setdefault(cell, []).append(glyph)
     texts = {cell: _text(lines_of(some)) for cell, some in contents.items()}
     return {cell: text for cell, text in texts.items() if text}
@@ -140,6 +140,18 @@ def _is_table(texts: dict[Cell, str]) -> bool:
     if sum(1 for count in filled.values() if count >= 2) < 2:
         return False
     return sum(map(len, texts.values())) <= _LONGEST_MEAN_CELL * len(texts)
+
+
+def _cuts_words(grid: Grid, glyphs: Sequence[Glyph]) -> bool:
+    """Whether its rules run through words, as those of a chart do."""
+    words = [word for row in rows_of(glyphs) for word in row.words if len(word.text) > 1]
+    cut = sum(len({_owner(grid, glyph) for glyph in word.glyphs}) > 1 for word in words)
+    return cut > _CUT * len(words)
+
+
+def _owner(grid: Grid, glyph: Glyph) -> Cell:
+    left, top, right, bottom = glyph.region
+    return grid.owners[grid.row_at((top + bottom) / 2)][grid.column_at((left + right) / 2)]
 
 
 def _header_rows(grid: Grid, texts: dict[Cell, str]) -> int:

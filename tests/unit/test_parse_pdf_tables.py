@@ -166,3 +166,18 @@ def test_a_list_with_its_marks_apart_is_no_table() -> None:
 def test_numbers_at_the_axes_of_a_chart_are_no_table() -> None:
     rows: list[Cells] = [[(72, str(100 - 10 * n)), (400, str(20 - 2 * n))] for n in range(8)]
     assert not [kind for kind, _ in outline(parsed(rows_drawn(rows))) if kind == "table"]
+
+
+def test_lines_of_a_chart_that_run_through_its_words_make_no_table() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 10)
+        for number in range(6):
+            canvas.line(100, 500 + 30 * number, 400, 500 + 30 * number)
+            canvas.line(100 + 60 * number, 500, 100 + 60 * number, 650)
+        for number in range(5):
+            canvas.drawString(150, 510 + 30 * number, f"Enrolled {number}")
+            canvas.drawString(270, 510 + 30 * number, f"Incidents {number}")
+
+    document = parsed(drawn(draw))
+    assert not [block for block in document.blocks if block.kind is BlockKind.TABLE]
+    assert "Enrolled 3" in document.text
