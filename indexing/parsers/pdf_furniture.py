@@ -17,12 +17,19 @@ _OUTERMOST = 4  # lines at each edge that may be furniture
 _DRIFT = 6.0  # points that the same line may move between pages
 _COUNTS = "\0"  # stands for a number that counts the pages
 _NUMBER = re.compile(r"\d{1,4}")
+_ONE_PAGE_NUMBER = (
+    r"(?:[-–—]\s?\d{1,4}\s?[-–—]|Page\s\d{1,4}(?:\s?(?:of|/)\s?\d{1,4})?|\d{1,4}\s?(?:of|/)\s?\d{1,4}"
+    r"|第\s?\d{1,4}\s?[页頁](?:\s?[,，/／]?\s?[共总總]\s?\d{1,4}\s?[页頁])?)"
+)
 _PAGE_NUMBER = re.compile(
-    r"[-–—]\s?\d{1,4}\s?[-–—]|Page\s\d{1,4}(?:\s?(?:of|/)\s?\d{1,4})?|\d{1,4}\s?(?:of|/)\s?\d{1,4}"
-    r"|第\s?\d{1,4}\s?[页頁](?:\s?[,，/／]?\s?[共总總]\s?\d{1,4}\s?[页頁])?",
+    rf"{_ONE_PAGE_NUMBER}(?:\s?[/／|·]?\s?{_ONE_PAGE_NUMBER})?", re.IGNORECASE
+)  # in one or two languages
+# What counts like pages do where a chapter fills a page each.
+_COUNTED_HEADING = re.compile(
+    r"第\s?\d{1,4}\s?[章节節条條编編篇部课課]|(?:Chapter|Section|Part|Article|Clause|Lesson|Unit|Step|Appendix|Annex)\s\d",
     re.IGNORECASE,
 )
-_WITHOUT_NUMBERS = re.compile(r"[\d\W]+")
+_END_NUMBER = re.compile(r"^\d{1,4}(?=\s)|(?<=\s)\d{1,4}$")
 _ROMAN = re.compile(r"[ivxl]{1,8}", re.IGNORECASE)
 
 Key = tuple[str, bool]  # text, perhaps with a number relative to the page's; at the top?
@@ -74,11 +81,19 @@ def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, float]]:
         if first is not None and first.size <= body and first.bottom <= _MARGIN * page.height:
             tops[round(first.top / _DRIFT), first.size].append((page, first))
     for lines in tops.values():
-        texts = Counter(_WITHOUT_NUMBERS.sub("", line.text) for _, line in lines)
+        texts = Counter(_without_page_number(line.text, page.number) for page, line in lines)
         again = sum(count for count in texts.values() if count > 1)
         if len(lines) > _FEWEST_PAGES and len(lines) * 2 > len(pages) and again * 3 > len(lines) * 2:
             return {(page.number, line.index) for page, line in lines}
     return set()
+
+
+def _without_page_number(text: str, page: int) -> str:
+    """With a number at its end told by how far it is from the page's: equal on all pages where it counts them. Any other number
+    is what the line says."""
+    if _COUNTED_HEADING.match(text):
+        return text
+    return _END_NUMBER.sub(lambda match: f"{_COUNTS}{int(match[0]) - page}", text)
 
 
 def _edge_lines(page: Page) -> list[Line]:
@@ -90,7 +105,7 @@ def _edge_lines(page: Page) -> list[Line]:
 def _keys(line: Line, page: Page) -> list[Key]:
     """The line as it is; in the margin also with one of its numbers relative to the page's, equal where it counts."""
     texts = [line.text]
-    if _offset(line, page) <= _MARGIN * page.height:
+    if _offset(line, page) <= _MARGIN * page.height and not _COUNTED_HEADING.match(line.text):
         for match in _NUMBER.finditer(line.text):
             relative = int(match[0]) - page.number
             texts.append(f"{line.text[: match.start()]}{_COUNTS}{relative}{line.text[match.end() :]}")

@@ -249,3 +249,44 @@ def test_a_form_without_any_other_text() -> None:
     assert block.text == "Only this"
     assert block.locator.region is not None
     assert 200 < block.locator.region[1] < 250
+
+
+@pytest.mark.parametrize("first_lines", [
+    [f"Invoice No. {number}" for number in (4711, 4748, 4785, 4822, 4859, 4896)],
+    [f"员工编号:{number}" for number in (4711, 4748, 4785, 4822, 4859, 4896)],
+    [f"第{number}章" for number in range(1, 7)],
+    [f"Chapter {number}" for number in range(1, 7)],
+])  # fmt: skip
+def test_first_lines_that_differ_in_a_number_are_content(first_lines: list[str]) -> None:
+    """A number that does not count the pages is what the line says; a chapter on each page counts like they do."""
+
+    def draw(canvas: Canvas) -> None:
+        for at, text in enumerate(first_lines):
+            if at:
+                canvas.showPage()
+            canvas.setFont(CHINESE, 11)
+            canvas.drawString(72, 800, text)
+            for row in range(12):
+                canvas.drawString(72, 760 - 16 * row, f"What page {at} says in its row {row}, with some more words.")
+
+    document = parsed(drawn(draw))
+    assert [text for text in first_lines if text not in document.text] == []
+    assert not [left for left in document.left_out if left.text in first_lines]
+
+
+WORDS = ("one", "two", "three", "four")
+
+
+@pytest.mark.parametrize("form", ["第 {0} 页 / Page {0} of 4", "Page {0} of 4", "第{0}页 共4页", "- {0} -"])
+def test_page_numbers_in_one_language_or_two(form: str) -> None:
+    def draw(canvas: Canvas) -> None:
+        for number in range(1, 5):
+            canvas.setFont(CHINESE, 11)
+            canvas.drawString(250, 30, form.format(number))
+            canvas.drawString(72, 600, f"Only this stands on page {WORDS[number - 1]}.")
+            if number < 4:
+                canvas.showPage()
+
+    document = parsed(drawn(draw))
+    assert form.format(2) not in document.text
+    assert {left.reason for left in document.left_out} == {LeftOutReason.PAGE_NUMBER}
