@@ -325,7 +325,8 @@ def test_a_folder_is_imported_once_and_then_what_changed(world: World, tmp_path:
     (tmp_path / "program.exe").write_bytes(b"MZ")
     assert run(world, tmp_path, "--dry-run")["keys"] == ["a.txt", "zh/差旅.md"]
     assert not Document.objects.exists()
-    assert run(world, tmp_path)["counts"]["created"] == 2
+    first = run(world, tmp_path)
+    assert (first["counts"]["created"], first["passedOver"]) == (2, ["program.exe"])
     assert run(world, tmp_path)["counts"] == {**dict.fromkeys(map(str, Outcome), 0), "unchanged": 2}
     (tmp_path / "a.txt").write_text("two")
     later = (tmp_path / "a.txt").stat().st_mtime + 5

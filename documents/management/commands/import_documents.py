@@ -47,7 +47,7 @@ class Command(BaseCommand):
             "--readers",
             default="everyone",
             metavar="R,…",
-            help="everyone, user:NAME, group:NAME, or nobody (new sources)",
+            help="who reads what a new source writes: everyone (in the tenant; the default), user:NAME, group:NAME, or nobody",
         )
         parser.add_argument(
             "--clock", default="time", choices=["time", "epoch"], help="what orders the writes of a new source"
@@ -76,11 +76,12 @@ class Command(BaseCommand):
             raise CommandError(error.message) from error
         seen = timezone.now()
         rows = list(self._apply(actor, source, _writes(paths)))
+        passed_over = _of_other_types(paths)
         if options["delete_missing"]:
             keys = {row["key"] for row in rows}
             gone = [key for key in sources.keys_known(source=source) if key not in keys]
             rows += self._apply(actor, source, ((key, Write(key, updated_at=seen)) for key in gone))
-        self._tell(rows, options)
+        self._tell(rows, passed_over, options)
 
     def _list(self, paths: list[Path], options: dict[str, Any]) -> None:
         keys = [key for key, _ in _writes(paths)]
@@ -106,15 +107,18 @@ class Command(BaseCommand):
                 self.stderr.write(f"{key}: {outcome.value}: {reason}")
             yield {"key": key, "outcome": outcome.value, "reason": reason}
 
-    def _tell(self, rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
+    def _tell(self, rows: list[dict[str, Any]], passed_over: list[str], options: dict[str, Any]) -> None:
         counts = Counter(row["outcome"] for row in rows)
         if options["format"] == "json":
             known = {outcome.value: counts[outcome] for outcome in Outcome}
-            self.stdout.write(json.dumps({"counts": known, "rows": rows}, ensure_ascii=False))
+            self.stdout.write(
+                json.dumps({"counts": known, "rows": rows, "passedOver": passed_over}, ensure_ascii=False)
+            )
         else:
             bad = [f"{row['key']}: {row['outcome']}: {row['reason']}" for row in rows if row["outcome"] in _BAD]
             total = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "nothing there"
-            self.stdout.write("\n".join([*bad, total]))
+            others = [f"Passed over, of a type that is not accepted: {', '.join(passed_over)}"] if passed_over else []
+            self.stdout.write("\n".join([*bad, *others, total]))
         failed = sum(counts[outcome] for outcome in _BAD)
         if failed:
             sys.exit(FAILED if failed == len(rows) else PARTIAL)
@@ -150,6 +154,17 @@ def _writes(paths: list[Path]) -> Iterator[tuple[str, Write | Exception]]:
                     yield _file(file, file.relative_to(path).as_posix())
         else:
             yield _file(path, path.name)
+
+
+def _of_other_types(paths: list[Path]) -> list[str]:
+    """Files in the folders that are not looked at, by their names below the folder."""
+    return [
+        file.relative_to(path).as_posix()
+        for path in paths
+        if path.is_dir()
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and file.suffix.lower() not in BY_EXTENSION
+    ]
 
 
 def _file(path: Path, key: str) -> tuple[str, Write | Exception]:
