@@ -319,22 +319,24 @@ def run(world: World, *arguments: Any, code: int = 0) -> dict[str, Any]:
 
 
 def test_a_folder_is_imported_once_and_then_what_changed(world: World, tmp_path: Path) -> None:
-    (tmp_path / "zh").mkdir()
-    (tmp_path / "zh" / "差旅.md").write_text("# 差旅\n\n上限", encoding="utf-8")
-    (tmp_path / "a.txt").write_text("one")
-    (tmp_path / "program.exe").write_bytes(b"MZ")
-    assert run(world, tmp_path, "--dry-run")["keys"] == ["a.txt", "zh/差旅.md"]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "zh").mkdir()
+    (folder / "zh" / "差旅.md").write_text("# 差旅\n\n上限", encoding="utf-8")
+    (folder / "a.txt").write_text("one")
+    (folder / "program.exe").write_bytes(b"MZ")
+    assert run(world, folder, "--dry-run")["keys"] == ["a.txt", "zh/差旅.md"]
     assert not Document.objects.exists()
-    first = run(world, tmp_path)
+    first = run(world, folder)
     assert (first["counts"]["created"], first["passedOver"]) == (2, ["program.exe"])
-    assert run(world, tmp_path)["counts"] == {**dict.fromkeys(map(str, Outcome), 0), "unchanged": 2}
-    (tmp_path / "a.txt").write_text("two")
-    later = (tmp_path / "a.txt").stat().st_mtime + 5
-    os.utime(tmp_path / "a.txt", (later, later))
-    (tmp_path / "zh" / "差旅.md").unlink()
-    assert run(world, tmp_path)["counts"]["updated"] == 1
+    assert run(world, folder)["counts"] == {**dict.fromkeys(map(str, Outcome), 0), "unchanged": 2}
+    (folder / "a.txt").write_text("two")
+    later = (folder / "a.txt").stat().st_mtime + 5
+    os.utime(folder / "a.txt", (later, later))
+    (folder / "zh" / "差旅.md").unlink()
+    assert run(world, folder)["counts"]["updated"] == 1
     assert len(in_force()) == 2, "without --delete-missing nothing is deleted"
-    assert run(world, tmp_path, "--delete-missing")["counts"]["deleted"] == 1
+    assert run(world, folder, "--delete-missing")["counts"]["deleted"] == 1
     assert in_force() == ["two"]
     assert {one.title for one in Document.objects.alive()} == {"a"}
 
