@@ -21,7 +21,7 @@ from indexing.parsers.sheet_tables import pieces_of
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 500  # lines that show what separates the cells
 _MOST_LINES = 500  # of a cell; with more of them a quotation mark was never closed
-_SAID = re.compile(r'"?sep=(.)"?')  # Excel's first line, which says what separates the cells
+_SAID = re.compile(r'"?sep=([^"\w\s]|\t| )"?')  # Excel's first line, which says what separates the cells
 
 Quoting = Literal[0, 3]
 Row = tuple[list[str], tuple[int, int]]

@@ -15,6 +15,7 @@ from indexing.parsers.pdf_words import rows_of, text_of
 _LEAST_ENTRIES = 4
 _MOST_BETWEEN = 2  # lines without a number between two entries: titles of two lines, parts of a book
 _RISING = 0.8  # share of the numbers that are not smaller than the one before
+_UNCOUNTED = 10  # pages of a cover and a preface that the file may lack
 _TITLE = re.compile(
     r"(?:Table of )?Contents|(?:List|Table) of (?:Tables|Figures)|目\s?[录錄次]|(?:图|表|插图|表格)目[录錄]",
     re.IGNORECASE,
@@ -25,8 +26,11 @@ _ENTRY = re.compile(
 )
 
 
-def without_contents(glyphs: list[Glyph], page: int, goes_on: bool) -> tuple[list[Glyph], LeftOut | None]:
-    """The page's glyphs without those of a table of contents, and what that says. `goes_on`: the page before ended in one."""
+def without_contents(
+    glyphs: list[Glyph], page: int, goes_on: bool, *, pages: int
+) -> tuple[list[Glyph], LeftOut | None]:
+    """The page's glyphs without those of a table of contents, and what that says. `goes_on`: the page before ended in one;
+    `pages`: how many the document has, of which the numbers must be: a price list has rising numbers behind dots, too."""
     plain = "".join(glyph.text for glyph in glyphs)
     if not goes_on and not _LEADERS.search(plain) and not _TITLE.search(plain):
         return glyphs, None
@@ -42,7 +46,7 @@ def without_contents(glyphs: list[Glyph], page: int, goes_on: bool) -> tuple[lis
         if _ENTRY.fullmatch(text) and (dotted[at] or goes_on or (title is not None and at > title))
     ]
     run = _longest_run(entries)
-    if len(run) < _LEAST_ENTRIES or not _rises([texts[at] for at in run]):
+    if len(run) < _LEAST_ENTRIES or not _names_pages([texts[at] for at in run], pages):
         return glyphs, None
     first = title if title is not None and title < run[0] and run[0] - title <= _MOST_BETWEEN + 1 else run[0]
     region = around([row.region for row in rows[first : run[-1] + 1]])
@@ -61,10 +65,12 @@ def _longest_run(entries: Sequence[int]) -> list[int]:
     return max(runs, key=len, default=[])
 
 
-def _rises(texts: Sequence[str]) -> bool:
+def _names_pages(texts: Sequence[str], pages: int) -> bool:
+    """Whether the numbers rise and are of pages that there are; printed ones may begin later than the file does."""
     numbers = [int(match["page"]) for text in texts if (match := _ENTRY.fullmatch(text)) and match["page"].isdigit()]
     rising = sum(one <= other for one, other in pairwise(numbers))
-    return rising >= _RISING * (len(numbers) - 1)
+    there = sum(number <= pages + _UNCOUNTED for number in numbers)
+    return rising >= _RISING * (len(numbers) - 1) and there >= _RISING * len(numbers)
 
 
 def _within(glyph: Glyph, region: Region) -> bool:

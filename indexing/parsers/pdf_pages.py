@@ -76,7 +76,7 @@ def _read(document: Any, page: Any, text_page: Any, number: int, found: Pages) -
         found.without_text.append(number)
         return Page(number, page.get_height())
     goes_on = bool(found.left_out) and found.left_out[-1].pages[-1] == number - 1
-    glyphs, contents = without_contents(glyphs, number, goes_on)
+    glyphs, contents = without_contents(glyphs, number, goes_on, pages=len(document))
     if contents is not None:
         found.left_out.append(contents)
     tables: list[Table] = []

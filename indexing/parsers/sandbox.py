@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeVar
 
 from indexing.blocks import ParsedDocument
 from indexing.errors import IndexingError, ParseCrashed, ParseTimeout
@@ -60,7 +60,7 @@ def parse_in_child(
     """
 
     def hear(scan: dict[str, Any]) -> None:
-        keep_scan(ScannedPage.from_json(scan))
+        keep_scan(_as_promised(ScannedPage.from_json, scan))
 
     wish = {
         "fileName": file_name.replace("\n", " "),
@@ -212,23 +212,30 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _understood(line: bytes) -> dict[str, Any]:
+    """Raises `ParseCrashed` for what is no JSON object: the child has gone wrong."""
     try:
         answer = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ParseCrashed() from None
-    return cast(dict[str, Any], answer)
+    if not isinstance(answer, dict):
+        raise ParseCrashed()
+    return answer
 
 
 def _result(answer: dict[str, Any], understand: Callable[[dict[str, Any]], Answer]) -> Answer:
     if "error" not in answer:
-        try:
-            (found,) = answer.values()
-            return understand(found)
-        except (KeyError, ValueError, TypeError, IndexError):
-            raise ParseCrashed() from None  # no answer to this wish: the child has gone wrong
-    error = answer["error"]
+        return _as_promised(lambda whole: understand(*whole.values()), answer)
+    code, detail = _as_promised(lambda error: (str(error["code"]), str(error["detail"])), answer["error"])
     known = {kind.code: kind for kind in _kinds(IndexingError)}
-    raise known.get(error["code"], ParseCrashed)(error["detail"])
+    raise known.get(code, ParseCrashed)(detail)
+
+
+def _as_promised(understand: Callable[[Any], Answer], answer: Any) -> Answer:
+    """What `understand` makes of an answer. Raises `ParseCrashed` where it is not what the child was to say."""
+    try:
+        return understand(answer)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError):
+        raise ParseCrashed() from None
 
 
 def _kinds(base: type[IndexingError]) -> Iterator[type[IndexingError]]:

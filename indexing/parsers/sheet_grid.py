@@ -127,6 +127,8 @@ def by_empty_columns(sheet: Sheet, filled: list[Place]) -> list[list[Place]]:
 
 def _runs(filled: list[Place], axis: int, hidden: Sequence[int]) -> list[list[Place]]:
     """The places in groups between which a row (axis 0) or a column (axis 1) is empty."""
+    if not filled:
+        return []
     used = sorted({place[axis] for place in filled})
     gaps = [value - before - 1 > _count(hidden, before + 1, value - 1) for before, value in pairwise(used)]
     return _grouped(filled, axis, used, gaps)

@@ -123,6 +123,8 @@ def _below_titles(area: Area, rows: list[int], merged: Merged) -> list[Area]:
         for column in area.columns
         if (row, column) in area.sheet.cells or ((row, column) in merged and merged[row, column][0][1] in inside)
     ]
+    if not filled:
+        return []
     is_cut = len(rows) < len(area.rows) and not area.sheet.lines
     found = [area_around(area.sheet, part) for part in (by_empty_columns(area.sheet, filled) if is_cut else [filled])]
     tables = found[:1]

@@ -33,6 +33,7 @@ _MODULES = {
     DOCX: "indexing.verification.word_text",
     HTML: "indexing.verification.page_text",
 }
+_SOON_DONE = 200_000  # bytes: one long line is looked through for each word of each chunk
 _LINES = {JSON: "indexing.verification.json_lines"}
 _OTHER = "indexing.verification.lines"
 
@@ -49,8 +50,8 @@ def has_places(media_type: str) -> bool:
 
 
 def is_plain(content: bytes, media_type: str) -> bool:
-    """Whether checking needs no parser at all, and so no process of its own."""
-    if media_type in _MODULES:
+    """Whether checking needs no parser at all and is soon done, and so needs no process of its own."""
+    if media_type in _MODULES or len(content) > _SOON_DONE:
         return False
     try:
         content.decode("utf-8")

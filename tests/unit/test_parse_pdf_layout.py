@@ -290,3 +290,18 @@ def test_page_numbers_in_one_language_or_two(form: str) -> None:
     document = parsed(drawn(draw))
     assert form.format(2) not in document.text
     assert {left.reason for left in document.left_out} == {LeftOutReason.PAGE_NUMBER}
+
+
+def test_a_price_list_is_no_table_of_contents() -> None:
+    def draw(canvas: Canvas) -> None:
+        for page in range(3):
+            for row in range(30):
+                number = 30 * page + row
+                text = f"Replacement part {number} " + "." * 20 + f" {100 + number}"
+                canvas.drawString(72, 780 - 20 * row, text)
+            if page < 2:
+                canvas.showPage()
+
+    document = parsed(drawn(draw))
+    assert [number for number in range(90) if f"Replacement part {number}" not in document.text] == []
+    assert not [left for left in document.left_out if left.reason is LeftOutReason.CONTENTS]

@@ -284,3 +284,14 @@ def test_too_many_cells_and_characters_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(limits, "CHARACTERS", limits.Limit(30, limits.CHARACTERS.sentence))
     with pytest.raises(DocumentTooLarge, match="30 characters"):
         xlsx.parse(made(lambda book: book.active.append(["ten letters"] * 3)))
+
+
+def test_a_hidden_column_between_a_title_and_a_far_cell() -> None:
+    def fill(book: Workbook) -> None:
+        for place, text in {"A1": "a", "C1": "c", "A2": "d", "C2": "e", "A7": "m", "Z200": "far"}.items():
+            book.active[place] = text
+        book.active.merge_cells("A7:B8")
+        book.active.column_dimensions["B"].hidden = True
+
+    words = parsed(fill).text.replace("|", " ").split()
+    assert {"a", "c", "d", "e", "m", "far"} <= set(words)

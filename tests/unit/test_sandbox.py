@@ -227,3 +227,16 @@ def test_several_threads_at_once() -> None:
     for thread in threads:
         thread.join()
     assert sorted(results) == [f"text {n}" for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[]", "3", "null", '{"error": 1}', '{"error": {"code": []}}', '{"error": {"code": "NO_TEXT"}}', '{"document": {}}',
+     '{"document": 1, "more": 2}', "[" * 200_000, '{"scan": 1}', '{"scan": {}}', "{}"],
+    ids=range(12),
+)  # fmt: skip
+def test_an_odd_answer_is_a_crash_of_the_parser(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that was taken over by its file may say anything; the worker knows what to do with a crash."""
+    monkeypatch.setattr(sandbox, "_lines", lambda child, timeout: iter([answer.encode()]))
+    with pytest.raises(ParseCrashed):
+        parse_in_child(b"x", TEXT, "a.txt", timeout=60, memory_bytes=512 * 1024 * 1024)
