@@ -110,7 +110,7 @@ def test_what_fails_twice_at_the_same_file_is_not_tried_on_and_on(error: type[In
     assert verdict(error(), failures=3) == Verdict(TaskState.RETRY_WAIT, 1, 80)
     assert verdict(error(), failures=4) == Verdict(TaskState.DEAD, 1)
     assert verdict(error(), max_failures=1) == Verdict(TaskState.DEAD, 1)
-    assert error in (errors.ParseCrashed, errors.ParseTimeout)
+    assert error in (errors.ParseCrashed, errors.ParseTimeout, errors.VerificationFailed)
 
 
 @pytest.mark.parametrize("error", [kind for kind in TRANSIENT if not kind.tries])

@@ -25,10 +25,11 @@ from indexing.verification import claims_of
 from tests.hostile.catalogue import HARMLESS, every_file
 from tests.hostile.make import NOWHERE
 
+# Those of which sound files are made here or lie in the demo; pictures and most languages of code have none.
+FORMATS = (".csv", ".docx", ".html", ".json", ".md", ".ods", ".pdf", ".pptx", ".txt", ".xls", ".xlsx", ".xml")
 SAMPLES = Path(__file__).resolve().parents[2] / "kbsite" / "demo" / "samples"
 LONGEST = 80_000  # bytes of a file that is damaged: many small files find more than one large one
 VARIANTS = 60  # of a format
-SCANNED = 6  # of pictures: recognition takes a second each
 SECONDS = 60.0  # for one file, before it counts as endless
 MEMORY = 1024**3
 MOST_FAULTS = 10  # are told of a format
@@ -169,15 +170,14 @@ def fault_of(child: ManyChild, content: bytes, media_type: str, name: str) -> st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extension", sorted(set(BY_EXTENSION) - {".htm", ".markdown", ".jpeg", ".tif"}))
+@pytest.mark.parametrize("extension", FORMATS)
 def test_no_damage_crashes_a_parser(extension: str, tmp_path: Path) -> None:
     media_type = BY_EXTENSION[extension]
     files = sound_files(extension)
-    if not files:
-        pytest.skip(f"there is no sound {extension} to damage")
+    assert files, "there is nothing to damage"
     rng, child, faults = random.Random(f"fuzz {extension}"), ManyChild(media_type), []
     try:
-        for number in range(SCANNED if media_type.startswith("image/") else VARIANTS):
+        for number in range(VARIANTS):
             name, sound = files[number % len(files)]
             content = damaged(sound, rng)
             try:
