@@ -14,6 +14,9 @@ from indexing.parsers.assemble import BETWEEN_CELLS
 from indexing.verification.measure import letters
 
 
+_SEPARATORS = f"{BETWEEN_CELLS}\n"
+
+
 class Outcome(StrEnum):
     """What a second reading says of one chunk."""
 
@@ -85,7 +88,9 @@ def claims_of(document: ParsedDocument, chunks: Sequence[Chunk]) -> list[Claim]:
 def _claim(document: ParsedDocument, begins: list[int], chunk: Chunk) -> Claim:
     start, end = chunk.locator.span
     inside = 0 <= start < end <= len(document.text)
-    is_shown = inside and letters(document.text[start:end]) in letters(chunk.text)
+    text = document.text[start:end]
+    # Of a row of empty cells there is nothing to show.
+    is_shown = inside and (not text.strip(_SEPARATORS) or letters(text) in letters(chunk.text))
     touched = document.blocks[max(bisect_right(begins, start) - 1, 0) : bisect_left(begins, end)]
     return Claim(chunk.ordinal, tuple(_texts(touched, start, end)), chunk.locator, is_shown)
 
@@ -97,7 +102,7 @@ def _texts(blocks: Sequence[Block], start: int, end: int) -> Iterator[str]:
         begin = block.locator.span[0]
         for line in block.text[max(0, start - begin) : max(0, end - begin)].split("\n"):
             for text in line.split(BETWEEN_CELLS) if block.kind is BlockKind.TABLE else [line]:
-                if text.strip():
+                if text.strip(_SEPARATORS if block.kind is BlockKind.TABLE else None):
                     yield text
 
 

@@ -69,7 +69,8 @@ def test_round_trip(open_browser: Open, world: World, start_worker: Callable[[],
     assert page.evaluate("window.sameDocument"), "the page was not loaded again"
 
     page.get_by_role("link", name="Searchable text").click()
-    expect(page.get_by_text("The kingfisher budget is 4.6 per cent.")).to_be_visible()
+    chunks = page.get_by_role("region", name="Chunks")
+    expect(chunks.get_by_text("The kingfisher budget is 4.6 per cent.")).to_be_visible()
     page.get_by_role("link", name="View site").click()
     page.get_by_label("Your question").fill("kingfisher budget")
     page.keyboard.press("Enter")

@@ -61,7 +61,7 @@ for sixteenth in range(1, 16):
     )
 
 
-@hostile("kids-cycle.pdf", f"{CORRUPT} | {NONE} | {LARGE}", "the page tree contains itself")
+@hostile("kids-cycle.pdf", f"{HARMLESS} | {CORRUPT} | {NONE} | {LARGE}", "the page tree contains itself")
 def kids_cycle(_: str) -> bytes:
     objects = one_page()
     objects[2] = b"<< /Type /Pages /Kids [2 0 R 3 0 R 2 0 R] /Count 3 /Parent 2 0 R >>"

@@ -281,3 +281,11 @@ def test_a_workbook_that_the_second_reader_cannot_read_is_not_checkable() -> Non
             for name, part in damaged.items():
                 package.writestr(name, part)
         assert verify(written.getvalue(), XLSX, [Claim(0, ("text",), place)]) == Verification(not_checkable=1)
+
+
+def test_empty_cells_claim_nothing() -> None:
+    """A wide table that is mostly empty is cut between its separators, too."""
+    content = b"|" + b"a|" * 300 + b"\n|" + b"-|" * 300 + b"\n" + b"|b\n" * 40
+    document = parse(content, MARKDOWN, "a.md")
+    chunks = split(document, title="t", count_tokens=len, budget=200)
+    assert verify(content, MARKDOWN, claims_of(document, chunks)).failed == ()
