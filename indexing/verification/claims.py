@@ -13,7 +13,6 @@ from indexing.locators import Locator
 from indexing.parsers.assemble import BETWEEN_CELLS
 from indexing.verification.measure import letters
 
-
 _SEPARATORS = f"{BETWEEN_CELLS}\n"
 
 
