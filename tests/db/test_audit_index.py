@@ -21,6 +21,13 @@ from tests.factories import World
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
 
+@pytest.fixture(autouse=True)
+def _nothing_else_is_due() -> None:
+    """What tests before left waiting would be claimed first."""
+    for task in IndexTask.objects.filter(state__in=["PENDING", "RETRY_WAIT"]):
+        queue.cancel(task_id=task.pk)
+
+
 def run(*arguments: str, code: int = 0) -> dict[str, Any]:
     out = io.StringIO()
     with nullcontext() if code == 0 else pytest.raises(CommandError) as refused:
