@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from indexing.blocks import BlockKind, LeftOut
-from indexing.locators import Locator, Region, around
+from indexing.locators import Locator, Region, around, covering
 from indexing.parsers.assemble import Piece
 from indexing.parsers.pdf_furniture import without_furniture
 from indexing.parsers.pdf_headings import find_headings
@@ -76,7 +76,6 @@ def _sizes(page: ScannedPage) -> list[float]:
 
 
 def _piece(paragraph: Paragraph, level: int | None, pages: dict[int, ScannedPage]) -> Piece:
-    first, last = paragraph.pages
     text, parts, end = paragraph.text, [], 0
     certain = 0.0
     for line in paragraph.lines:
@@ -85,21 +84,18 @@ def _piece(paragraph: Paragraph, level: int | None, pages: dict[int, ScannedPage
         page = pages[line.page]
         parts.append(Locator((start, end), page=line.page, region=_displayed(line.region, page)))
         certain += page.lines[line.index].confidence * len(line.text)
+    whole = covering((0, len(text)), parts)
     return Piece(
         BlockKind.IMAGE_TEXT if level is None else BlockKind.HEADING,
         text,
         level=level,
-        page=first,
-        page_end=last if last != first else None,
-        region=_around_on(first, parts),
-        region_end=_around_on(last, parts) if last != first else None,
+        page=whole.page,
+        page_end=whole.page_end,
+        region=whole.region,
+        region_end=whole.region_end,
         parts=parts,
         confidence=round(certain / sum(len(line.text) for line in paragraph.lines), 2),
     )
-
-
-def _around_on(page: int, parts: Sequence[Locator]) -> Region:
-    return around([part.region for part in parts if part.page == page and part.region is not None])
 
 
 def _displayed(region: Region, page: ScannedPage) -> Region:

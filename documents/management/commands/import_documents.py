@@ -149,8 +149,8 @@ def _writes(paths: list[Path]) -> Iterator[tuple[str, Write | Exception]]:
         if path.suffix == ROWS:
             yield from _rows(path)
         elif path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.is_file() and file.suffix.lower() in BY_EXTENSION:
+            for file in _files(path):
+                if file.suffix.lower() in BY_EXTENSION:
                     yield _file(file, file.relative_to(path).as_posix())
         else:
             yield _file(path, path.name)
@@ -162,9 +162,13 @@ def _of_other_types(paths: list[Path]) -> list[str]:
         file.relative_to(path).as_posix()
         for path in paths
         if path.is_dir()
-        for file in sorted(path.rglob("*"))
-        if file.is_file() and file.suffix.lower() not in BY_EXTENSION
+        for file in _files(path)
+        if file.suffix.lower() not in BY_EXTENSION
     ]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.rglob("*")) if file.is_file()]
 
 
 def _file(path: Path, key: str) -> tuple[str, Write | Exception]:
