@@ -46,14 +46,15 @@ def on_signals(told: Callable[[int], None]) -> Iterator[None]:
         writing.close()  # ends the thread
 
 
-def end_with_parent() -> None:
-    """If a supervisor started this process: be sent SIGTERM when it is gone, even if it was killed (Linux only).
+def end_with_parent(*, by: signal.Signals = signal.SIGTERM) -> None:
+    """If a supervisor started this process: be sent the signal `by` when it is gone, even if it was killed (Linux only).
 
     The kernel sends it when the thread that started this process ends, so supervisors start processes in their main thread.
+    It may come more than once: an orphan is handed from one ending thread of its parent to the next.
     """
     supervisor = os.environ.get(PARENT)
     if supervisor is None or sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != int(supervisor):  # it ended before this could be noticed
         sys.exit("The process that started this one has ended.")
