@@ -21,8 +21,8 @@ class Locator:
 
     `span` is [start, end) in `ParsedDocument.text`, in Unicode code points. `page` is 1-based, as a PDF reader counts;
     `page_label` is what is printed on it, where that differs (“iii”). `region` lies on `page`, `region_end` on `page_end`;
-    pages between them are covered whole. `lines` is the first and last line, 1-based: of the file for text, Markdown, code,
-    JSON and CSV, of the extracted text for HTML and DOCX, which have no lines of their own. `slide` is 1-based.
+    pages between them are covered whole. `lines` is the first and last line of the file, 1-based, for text, Markdown, code,
+    JSON and CSV. `slide` is 1-based. HTML and DOCX have no places of their own: the headings above a text say where it is.
     """
 
     span: tuple[int, int]

@@ -64,12 +64,12 @@ def assemble(
     paragraph is one; on a slide it holds up to the slide's end. More of anything than `limits` allow is `DocumentTooLarge`.
 
     `language`: where the file declares it reliably; else it is told by the text.
-    A piece without a place of its own gets the lines of the extracted text.
+    A piece without a place has only its span: nobody can look up a line that is not the file's.
     """
     blocks: list[Block] = []
     texts: list[str] = []
     above: list[tuple[int, str]] = []  # open headings, outermost first
-    start, line, cells = 0, 1, 0
+    start, cells = 0, 0
     slide: int | None = None
     for piece in pieces:
         rows, header_rows, text = _text_of(piece)
@@ -87,12 +87,12 @@ def assemble(
         level = min(max(piece.level or 1, 1), 6) if kind is BlockKind.HEADING else None
         if level is not None:
             above = [heading for heading in above if heading[0] < level]
-        end, last_line = start + len(text), line + text.count("\n")
+        end = start + len(text)
         blocks.append(
             Block(
                 kind,
                 text,
-                _locator(piece, (start, end), (line, last_line)),
+                _locator(piece, (start, end)),
                 heading_path=_path(piece, above),
                 level=level,
                 rows=rows,
@@ -106,7 +106,7 @@ def assemble(
         texts.append(text)
         if level is not None:
             above.append((level, text))
-        start, line = end + len(BETWEEN_BLOCKS), last_line + BETWEEN_BLOCKS.count("\n")
+        start = end + len(BETWEEN_BLOCKS)
     if not blocks:
         raise NoText()
     text = BETWEEN_BLOCKS.join(texts)
@@ -129,14 +129,13 @@ def _path(piece: Piece, above: list[tuple[int, str]]) -> tuple[str, ...]:
     return tuple(name for name in names if 0 < len(name) <= LONGEST_HEADING)
 
 
-def _locator(piece: Piece, span: tuple[int, int], extracted_lines: tuple[int, int]) -> Locator:
-    has_place = piece.page is not None or piece.sheet is not None or piece.slide is not None
+def _locator(piece: Piece, span: tuple[int, int]) -> Locator:
     return Locator(
         span,
         page=piece.page,
         page_end=piece.page_end,
         region=piece.region,
-        lines=piece.lines or (None if has_place else extracted_lines),
+        lines=piece.lines,
         region_end=piece.region_end,
         page_label=piece.page_label,
         sheet=piece.sheet,

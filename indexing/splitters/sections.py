@@ -43,13 +43,14 @@ def sections(blocks: Sequence[Block], *, title: str, meter: Meter, budget: int) 
             context, left_out = _context(title, block.heading_path, meter, budget)
             section = Section(block.heading_path, context)
             if above and len(above[0].heading_path) < left_out:
-                for place, headings in groupby(above, key=place_of):
-                    if place == place_of(block):
-                        section.blocks.extend(headings)
-                    else:
-                        found = list(headings)
-                        path = found[0].heading_path
-                        yield Section(path, _context(title, path, meter, budget)[0], found)
+                *before, last = (list(headings) for _, headings in groupby(above, key=place_of))
+                if place_of(last[0]) == place_of(block):
+                    section.blocks.extend(last)
+                else:
+                    before.append(last)
+                for headings in before:
+                    path = headings[0].heading_path
+                    yield Section(path, _context(title, path, meter, budget)[0], headings)
             above = []
         section.blocks.append(block)
     if section is not None:

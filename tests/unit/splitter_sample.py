@@ -28,12 +28,15 @@ def sample() -> ParsedDocument:
         number = int(rng.random() * 900)
         return f"第{number}条规定如下：" if number % 2 else f"Rule {number} applies. However, not in case {number % 7}."
 
-    pieces = []
+    pieces: list[Piece] = []
+    line = 1
     for number in range(120):
         kind = (*PROSE, BlockKind.HEADING, BlockKind.TABLE)[number % (len(PROSE) + 2)]
         text = "".join(words() for _ in range(1 + number % 9))
         rows = tuple((words(), words()) for _ in range(1 + number % 12)) if kind is BlockKind.TABLE else ()
-        pieces.append(Piece(kind, text, rows=rows, header_rows=bool(rows), level=1 + number % 3))
+        last = line + max(len(rows), 1) - 1
+        pieces.append(Piece(kind, text, rows=rows, header_rows=bool(rows), level=1 + number % 3, lines=(line, last)))
+        line = last + 2
     return assemble(TEXT, pieces)
 
 

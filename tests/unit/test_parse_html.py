@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from indexing.blocks import LeftOut, LeftOutReason
 from indexing.errors import NoText
+from indexing.locators import Locator
 from indexing.parsers.clean import clean
 from indexing.parsers.html import parse
 from tests.unit.blocks_asserts import check, outline, squeezed
@@ -48,12 +49,17 @@ def test_only_the_main_content_remains() -> None:
         ("paragraph", "Name"),
     ]
     assert document.blocks[6].heading_path == ("安全须知", "Steps")
-    assert document.blocks[1].locator.lines == (3, 4)  # of the extracted text
+    assert document.blocks[1].locator == Locator(span=(6, 36))  # browsers show no lines that one could count
     assert [block.depth for block in document.blocks if block.kind == "list_item"] == [0, 0, 1, 0]
     assert (document.left_out, document.language) == (
         (
+            LeftOut(
+                LeftOutReason.NAVIGATION,
+                "By a person | Advert | Company Home | Menu | We use cookies | Subscribe | Imprint",
+            ),
             LeftOut(LeftOutReason.HIDDEN, "secret | more | icon"),
-            LeftOut(LeftOutReason.NAVIGATION, "Advert | Company Home | Menu | We use cookies | Subscribe | Imprint"),
+            LeftOut(LeftOutReason.FALLBACK, "off"),
+            LeftOut(LeftOutReason.CONTROL, "Send"),
         ),
         "en",
     )
@@ -120,6 +126,10 @@ def test_encodings(content: bytes, text: str) -> None:
     assert parse(content).text == text
 
 
+def test_the_title_counts_where_the_head_ended_early() -> None:
+    assert parse(b"<head><noscript><img src=x></noscript><title>Rules</title></head><h1>One</h1>").title == "Rules"
+
+
 def test_the_title_falls_back_to_the_first_h1() -> None:
     assert parse(b"<h2>a</h2><h1>b</h1><h1>c</h1>").title == "b"
     assert parse(b"<p>a</p>").title is None
@@ -168,6 +178,54 @@ def test_hidden_text_is_not_searched(attribute: str) -> None:
     document = check(parse(f"<main><p>shown</p><p {attribute}>密码</p></main>".encode()))
     assert document.text == "shown"
     assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "密码"),)
+
+
+CONTROL, FALLBACK, HIDDEN = LeftOutReason.CONTROL, LeftOutReason.FALLBACK, LeftOutReason.HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("source", "kept", "left_out"),
+    [
+        ("<p>价格</p><button>立即购买</button>", "价格", [(CONTROL, "立即购买")]),
+        ("<p>Text</p><a role=button href=x>Buy</a>", "Text", [(CONTROL, "Buy")]),
+        ("<p>按<button>保存</button>结束。</p>", "按保存结束。", []),
+        ("<h3><button>Refunds</button></h3><p>In a week.</p>", "Refunds\n\nIn a week.", []),
+        ("<button aria-expanded=false>怎么退款？</button><div>七天内。</div>", "怎么退款？\n七天内。", []),
+        ("<p>Text</p><button aria-expanded=false aria-haspopup=menu>Share</button>", "Text", [(CONTROL, "Share")]),
+        ("<p>城市</p><select><optgroup><option>北京<option>上海</select>", "城市", [(CONTROL, "北京 上海")]),
+        ("<p>Say</p><datalist><option>yes</datalist><textarea>draft</textarea>", "Say", [(CONTROL, "yes | draft")]),
+        ("<p>Licence</p><textarea readonly>One\nTwo</textarea>", "Licence\n\nOne\nTwo", []),
+        ("<p>Text</p><noscript>请启用脚本</noscript>", "Text", [(FALLBACK, "请启用脚本")]),
+        ("<p>Text</p><object data=x><p>No plugin</p></object>", "Text", [(FALLBACK, "No plugin")]),
+        (
+            "<p>Text</p><iframe src=x>No frames</iframe><video>No film</video>",
+            "Text",
+            [(FALLBACK, "No frames | No film")],
+        ),
+        ("<table><tr><td>a<td>b<tr hidden><td>密<td>码</table>", "a | b", [(HIDDEN, "密 码")]),
+        ("<table><tr><td>a<td>b<td hidden>x<tbody hidden><tr><td>y<td>z</table>", "a | b", [(HIDDEN, "x | y z")]),
+        ("<p>Run</p><pre>make<button>Copy</button><br>test</pre>", "Run\n\nmake\ntest", [(CONTROL, "Copy")]),
+        ("<map name=m><p>Legend</p></map>", "Legend", []),
+    ],
+)
+def test_no_text_goes_without_a_name(source: str, kept: str, left_out: list[tuple[LeftOutReason, str]]) -> None:
+    document = check(parse(f"<main>{source}</main>".encode()))
+    assert document.text == kept
+    assert [(part.reason, part.text) for part in document.left_out] == left_out
+
+
+def test_words_in_drawings() -> None:
+    source = """<p>Before</p><svg><title>流程</title><style>text{}</style><defs><text>unused</text></defs>
+    <text x=1>申<tspan class=b>请</tspan></text><g><text><tspan x=0>Line</tspan><tspan x=0 dy=9>two</tspan></text></g>
+    <g hidden><text>secret</text></g><foreignObject><div>批准</div></foreignObject></svg>
+    <p><svg><title>Warning:</title><path d=x /></svg> hot</p>"""
+    document = check(parse(source.encode()))
+    assert outline(document) == [
+        ("paragraph", "Before"),
+        ("paragraph", "流程\n申请\nLine two\n批准"),
+        ("paragraph", "Warning: hot"),
+    ]
+    assert document.left_out == (LeftOut(HIDDEN, "secret"),)
 
 
 def test_what_is_not_hidden() -> None:

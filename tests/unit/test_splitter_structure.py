@@ -289,3 +289,14 @@ def test_the_place_of_a_chunk_of_a_section_is_its_own() -> None:
         Locator((0, 8), page=1, page_end=2),
         Locator((13, 14), page=3),
     ]
+
+
+def test_headings_of_several_sheets_that_the_context_has_no_room_for_stay_in_order() -> None:
+    words = " ".join(f"w{n}" for n in range(20))
+    source = document(
+        Piece(P, "first", sheet="A"),
+        Piece(H, f"{words} a", level=1, sheet="A"),
+        Piece(H, f"{words} b", level=2, sheet="B"),
+        Piece(P, "body", sheet="A"),
+    )
+    assert texts(chunks_of(source)) == ["first", f"{words} a", f"{words} b", "body"]
