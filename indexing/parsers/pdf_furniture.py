@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from indexing.blocks import LeftOut, LeftOutReason
+from indexing.parsers import limits
+from indexing.parsers.pdf_page_numbers import (
+    is_page_number,
+    is_roman,
+    is_sure,
+    page_numbers,
+    without_named,
+    without_numbers,
+)
 from indexing.parsers.pdf_types import Line, Page
 
 _FEWEST_PAGES = 3  # in shorter documents nothing repeats often enough to be sure
@@ -16,21 +25,6 @@ _MARGIN = 0.09  # the same for text that counts the pages: further in, "Lesson 1
 _OUTERMOST = 4  # lines at each edge that may be furniture
 _DRIFT = 6.0  # points that the same line may move between pages
 _COUNTS = "\0"  # stands for a number that counts the pages
-_NUMBER = re.compile(r"\d{1,4}")
-_ONE_PAGE_NUMBER = (
-    r"(?:[-–—]\s?\d{1,4}\s?[-–—]|Page\s\d{1,4}(?:\s?(?:of|/)\s?\d{1,4})?|\d{1,4}\s?(?:of|/)\s?\d{1,4}"
-    r"|第\s?\d{1,4}\s?[页頁](?:\s?[,，/／]?\s?[共总總]\s?\d{1,4}\s?[页頁])?)"
-)
-_PAGE_NUMBER = re.compile(
-    rf"{_ONE_PAGE_NUMBER}(?:\s?[/／|·]?\s?{_ONE_PAGE_NUMBER})?", re.IGNORECASE
-)  # in one or two languages
-# What counts like pages do where a chapter fills a page each.
-_COUNTED_HEADING = re.compile(
-    r"第\s?\d{1,4}\s?[章节節条條编編篇部课課]|(?:Chapter|Section|Part|Article|Clause|Lesson|Unit|Step|Appendix|Annex)\s\d",
-    re.IGNORECASE,
-)
-_END_NUMBER = re.compile(r"^\d{1,4}(?=\s)|(?<=\s)\d{1,4}$")
-_ROMAN = re.compile(r"[ivxl]{1,8}", re.IGNORECASE)
 
 Key = tuple[str, bool]  # text, perhaps with a number relative to the page's; at the top?
 
@@ -44,35 +38,38 @@ def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]
                 seen[key].setdefault(page.number, _offset(line, page))
     repeated = {key for key, offsets in seen.items() if _is_repeated(offsets, len(pages), key)}
     heads = _chapter_heads(pages)
-    found: dict[Key, tuple[LeftOutReason, str, list[int]]] = {}
+    found: dict[tuple[LeftOutReason, Key], list[Line]] = defaultdict(list)
     kept = []
     for page in pages:
         dropped = set()
         for line in _edge_lines(page):
-            keys = [key for key in _keys(line, page) if key in repeated]
-            if not keys and (_is_page_number(line, page) or (page.number, line.index) in heads):
-                keys = _keys(line, page)
-            if keys:
+            keys = _keys(line, page)
+            counted = [key for key in keys if key in repeated]
+            is_number = _offset(line, page) <= _MARGIN * page.height and is_sure(line, page)
+            if counted or is_number or (page.number, line.index) in heads:
                 dropped.add(line.index)
-                found.setdefault(keys[0], (_reason(line, page), line.text, []))[2].append(page.number)
+                found[_reason(line, page), (counted or keys[-1:])[0]].append(line)
         kept.append(replace(page, lines=[line for line in page.lines if line.index not in dropped]))
-    return kept, [LeftOut(reason, text, tuple(numbers)) for reason, text, numbers in found.values()]
+    return kept, [_left_out(reason, lines) for (reason, _), lines in found.items()]
 
 
-def _is_page_number(line: Line, page: Page) -> bool:
-    """Also in a document of one page: a form that nothing else has."""
-    return _offset(line, page) <= _MARGIN * page.height and _PAGE_NUMBER.fullmatch(line.text) is not None
+def _left_out(reason: LeftOutReason, lines: Sequence[Line]) -> LeftOut:
+    """All that the lines say, but for numbers that are sure to be the pages'."""
+    texts: dict[str, str] = {}
+    for line in lines:
+        texts.setdefault("" if reason is LeftOutReason.PAGE_NUMBER else without_named(line.text), line.text)
+    return LeftOut(reason, limits.excerpt(texts.values()), tuple(line.page for line in lines))
 
 
 def _reason(line: Line, page: Page) -> LeftOutReason:
-    if _PAGE_NUMBER.fullmatch(line.text) or _NUMBER.fullmatch(line.text) or _ROMAN.fullmatch(line.text):
+    if is_page_number(line.text):
         return LeftOutReason.PAGE_NUMBER
     return LeftOutReason.PAGE_HEADER if line.bottom < page.height / 2 else LeftOutReason.PAGE_FOOTER
 
 
-def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, float]]:
+def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, int]]:
     """(page, index) of running heads that name the chapter: a line no larger than the text, first on its page, at one height
-    on most pages; most such lines are on several pages."""
+    on most pages; most such lines are on several pages. What stands nowhere else is no such line the first time."""
     tops: dict[tuple[int, float], list[tuple[Page, Line]]] = defaultdict(list)
     sizes = Counter(round(line.size, 1) for page in pages for line in page.lines for _ in line.text)
     body = sizes.most_common(1)[0][0] if sizes else 0.0
@@ -81,19 +78,31 @@ def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, float]]:
         if first is not None and first.size <= body and first.bottom <= _MARGIN * page.height:
             tops[round(first.top / _DRIFT), first.size].append((page, first))
     for lines in tops.values():
-        texts = Counter(_without_page_number(line.text, page.number) for page, line in lines)
+        texts = Counter(_keys(line, page)[-1] for page, line in lines)
         again = sum(count for count in texts.values() if count > 1)
         if len(lines) > _FEWEST_PAGES and len(lines) * 2 > len(pages) and again * 3 > len(lines) * 2:
-            return {(page.number, line.index) for page, line in lines}
+            return _said_again(pages, [(page, line, texts[_keys(line, page)[-1]]) for page, line in lines])
     return set()
 
 
-def _without_page_number(text: str, page: int) -> str:
-    """With a number at its end told by how far it is from the page's: equal on all pages where it counts them. Any other number
-    is what the line says."""
-    if _COUNTED_HEADING.match(text):
-        return text
-    return _END_NUMBER.sub(lambda match: f"{_COUNTS}{int(match[0]) - page}", text)
+def _said_again(pages: Sequence[Page], heads: Sequence[tuple[Page, Line, int]]) -> set[tuple[int, int]]:
+    """Those of the heads whose text a reader also finds in the pages' other lines, or in a head before; of numbers alone,
+    those that count pages. With each head comes how many are like it."""
+    at = {(page.number, line.index) for page, line, _ in heads}
+    others = [[line.text for line in page.lines if (page.number, line.index) not in at] for page in pages]
+    said = {_squeezed(text) for texts in others for text in texts}
+    said |= {_squeezed(one + other) for texts in others for one, other in pairwise(texts)}
+    found = set()
+    for page, line, alike in heads:
+        text = _squeezed(without_numbers(line))
+        if (text in said) if text else (alike > 1):
+            found.add((page.number, line.index))
+        said.add(text)
+    return found
+
+
+def _squeezed(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _edge_lines(page: Page) -> list[Line]:
@@ -105,11 +114,11 @@ def _edge_lines(page: Page) -> list[Line]:
 def _keys(line: Line, page: Page) -> list[Key]:
     """The line as it is; in the margin also with one of its numbers relative to the page's, equal where it counts."""
     texts = [line.text]
-    if _offset(line, page) <= _MARGIN * page.height and not _COUNTED_HEADING.match(line.text):
-        for match in _NUMBER.finditer(line.text):
-            relative = int(match[0]) - page.number
-            texts.append(f"{line.text[: match.start()]}{_COUNTS}{relative}{line.text[match.end() :]}")
-        if _ROMAN.fullmatch(line.text):
+    if _offset(line, page) <= _MARGIN * page.height:
+        for start, end in page_numbers(line):
+            relative = int(line.text[start:end]) - page.number
+            texts.append(f"{line.text[:start]}{_COUNTS}{relative}{line.text[end:]}")
+        if is_roman(line.text):
             texts.append(f"{_COUNTS}roman")
     return [(text, line.bottom < page.height / 2) for text in texts]
 

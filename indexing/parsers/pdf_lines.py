@@ -20,6 +20,7 @@ _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|é»‘ä½
 _BOLD_WEIGHT = 600
 _FIXED = re.compile(r"courier|mono\b|monospace|consolas|menlo|typewriter|cmtt|fira ?code", re.IGNORECASE)
 _LETTER_HEIGHT = 0.7  # of a line's
+_WIDE = 0.9  # of the font's size: a space is a quarter of it, a typewriter's 0.6
 _FIXED_PITCH = 1  # of a font's flags: ISO 32000-1, table 123
 _NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 _SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
@@ -78,8 +79,26 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
         region = around([glyph.region for glyph in visible])
         size, bold, font, fixed = _look(text_page, visible)
         size = size or round(_LETTER_HEIGHT * (region[3] - region[1]), 1)  # of a form without any text
-        lines.append(Line(text, int(visible[0].order), page_number, region, size, bold, hyphenated, font, fixed))
+        parted = _parted(row, _WIDE * size)
+        lines.append(
+            Line(text, int(visible[0].order), page_number, region, size, bold, hyphenated, font, fixed, parted)
+        )
     return lines
+
+
+def _parted(row: Sequence[Glyph], wide: float) -> tuple[int, ...]:
+    """Numbers of the words that stand further than `wide` from the one before."""
+    found, number, last, spaced = list[int](), 0, row[0].region[2], False
+    for glyph in row:
+        if glyph.text.isspace():
+            spaced = True
+            continue
+        if spaced:
+            number += 1
+            if glyph.region[0] - last > wide:
+                found.append(number)
+        last, spaced = glyph.region[2], False
+    return tuple(found)
 
 
 def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:

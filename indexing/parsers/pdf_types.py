@@ -19,7 +19,8 @@ class Glyph(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Glyphs in a row. `hyphenated`: its last word goes on in the next line, the hyphen itself is not in `text`."""
+    """Glyphs in a row. `hyphenated`: its last word goes on in the next line, the hyphen itself is not in `text`. `parted`:
+    numbers of its words, from 0, that stand far from the one before."""
 
     text: str
     index: int
@@ -30,6 +31,7 @@ class Line:
     hyphenated: bool = False
     font: str = ""  # its name, if the line is in one
     fixed: bool = False  # its letters are all of one width
+    parted: tuple[int, ...] = ()
 
     @property
     def left(self) -> float:
