@@ -188,6 +188,23 @@ def test_text_that_is_not_in_the_file(content: bytes, media_type: str) -> None:
     assert verify(content, media_type, claims).found == 0
 
 
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby>を読む。",
+        "会社<img alt='しるし'>の<ruby>規則<rt>きそく</rt></ruby>は<img alt=重要><ruby>大切<rt>たいせつ</rt></ruby>です。",
+        "<img alt='公司标志'><ruby>北<rt>běi<rt>x<rb>京<rt>jīng</ruby>市的<ruby>海<rt>hǎi</rt>淀<rt>diàn</rt></ruby>区。",
+        "Press <img alt='the red button'> and read <ruby>Tōkyō<rt>the capital</rt></ruby> aloud.",
+        "<ruby>末<rt>まつ",
+    ],
+)
+def test_readings_of_characters_beside_alternative_texts(paragraph: str) -> None:
+    content = f"<main><p>{paragraph}</p></main>".encode()
+    document = parse(content, HTML, "a.html")
+    chunks = split(document, title="", count_tokens=counted, budget=60)
+    assert verify(content, HTML, claims_of(document, chunks)) == Verification(found=len(chunks))
+
+
 def test_what_a_splitter_repeats_in_front_is_not_claimed() -> None:
     claims = made(ROWS.encode(), CSV)
     assert len(claims) > 3
