@@ -10,14 +10,14 @@ from itertools import chain
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from documents.media_types import HTML
-from indexing.blocks import BlockKind, LeftOut, LeftOutReason, ParsedDocument
+from indexing.blocks import BlockKind, LeftOut, ParsedDocument
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import clean
 from indexing.parsers.encoding import decode
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.html_depth import refuse_deep
-from indexing.parsers.html_furniture import Fate, fate
-from indexing.parsers.html_walker import Aside, Walker, children
+from indexing.parsers.html_furniture import Aside, Fate, fate, shown_text
+from indexing.parsers.html_walker import Walker, children
 
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,30})", re.IGNORECASE)
 # Browsers read these names as their supersets, and files count on it.
@@ -33,21 +33,35 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?=[-_]|\Z)", re.IGNORECASE)
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Raises `NoText` or `DocumentTooLarge`. The title is `<title>`, else the first `<h1>`; lines count in the extracted
-    text.
-    """
+    """Raises `NoText` or `DocumentTooLarge`. The title is `<title>`, else the first `<h1>`."""
     tree = _tree(clean(decode(content, declared=declared_encoding(content))))
     pieces, left_out = _main_pieces(tree)
-    named = tree.css_first("head > title")
+    named = tree.css_first("head > title, body > title")  # a pixel in a head's `<noscript>` ends it
     title = (named.text() if named else "") or _first_h1(pieces)
     document = assemble(HTML, pair_questions(pieces), title=title, left_out=left_out)
     return document if document.language else replace(document, language=_declared_language(tree))
 
 
-def pieces_of(source: str) -> list[Piece]:
-    """The pieces of a fragment of HTML (as Markdown may hold). Raises `DocumentTooLarge`."""
-    body = _tree(source).body
-    return Walker(Aside()).walk(body) if body is not None else []
+def pieces_of(source: str, aside: Aside) -> list[Piece]:
+    """The pieces of a fragment of HTML (as Markdown may hold); what is left out goes to `aside`. Raises `DocumentTooLarge`."""
+    body = _fragment(source)
+    return Walker(aside).walk(body) if body is not None else []
+
+
+def fate_of_tag(tag: str) -> Fate:
+    """Of the element that `tag` begins, without its `>`."""
+    node = LexborHTMLParser(f"<body>{tag}>").css_first("body > *")
+    return fate(node, inside_content=True) if node is not None else Fate.KEPT
+
+
+def words_of(source: str) -> str:
+    """All text of a fragment, on one line. Raises `DocumentTooLarge`."""
+    body = _fragment(source)
+    return shown_text(body) if body is not None else ""
+
+
+def _fragment(source: str) -> LexborNode | None:
+    return _tree(f"<body>{source}").body  # or what may stand in a head would be there
 
 
 def _tree(source: str) -> LexborHTMLParser:
@@ -101,8 +115,7 @@ def _put_aside(root: LexborNode, aside: Aside) -> None:
             if sibling.mem_id == node.mem_id:
                 continue
             what = fate(sibling, inside_content=False) if sibling.is_element_node else Fate.NAVIGATION
-            if what is not Fate.DROPPED:
-                aside.add(LeftOutReason.HIDDEN if what is Fate.HIDDEN else LeftOutReason.NAVIGATION, sibling)
+            aside.add(Fate.NAVIGATION if what is Fate.KEPT else what, sibling)
         node = node.parent
 
 

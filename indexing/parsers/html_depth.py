@@ -11,7 +11,7 @@ from collections import Counter
 
 from indexing.parsers.limits import HTML_ATTRIBUTES, HTML_DEPTH, HTML_ELEMENTS
 
-_TAG = re.compile(
+TAG = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"
     r"|<(?P<raw>script|style|textarea|title|xmp|iframe|noframes)\b.*?(?:</(?P=raw)|\Z)"
     r"|<(?P<close>/?)(?P<name>[a-z][a-z0-9-]*)"
@@ -38,7 +38,7 @@ def refuse_deep(source: str) -> None:
         return
     open_tags: Counter[str] = Counter()
     depth = formatting = elements = 0
-    for match in _TAG.finditer(source):
+    for match in TAG.finditer(source):
         name = (match["name"] or "").lower()
         if not name:
             continue

@@ -1,33 +1,55 @@
-"""What is on a page but not of its text: navigation, banners, forms, hidden parts."""
+"""What is on a page but not of its text: navigation, banners, controls, hidden parts."""
 
 from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from selectolax.lexbor import LexborNode
+from indexing.blocks import LeftOut, LeftOutReason
+from indexing.parsers.limits import LEFT_OUT_CHARACTERS, excerpt
 
-from indexing.blocks import LeftOutReason
-from indexing.parsers.limits import LEFT_OUT_CHARACTERS
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 
 class Fate(Enum):
     """What becomes of an element and all below it."""
 
     KEPT = None
-    DROPPED = "dropped"  # no text for a reader: programs, drawings, controls
+    DROPPED = "dropped"  # no text for a reader: programs
     NAVIGATION = LeftOutReason.NAVIGATION
     HIDDEN = LeftOutReason.HIDDEN
+    CONTROL = LeftOutReason.CONTROL
+    FALLBACK = LeftOutReason.FALLBACK
 
 
-_NO_TEXT = {
-    "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "noscript", "object", "option",
-    "script", "select", "style", "svg", "template", "textarea", "title", "video",
-}  # fmt: skip
+class Aside:
+    """Text that is kept out, by its reason, in the order of the page."""
+
+    def __init__(self) -> None:
+        self._texts: dict[LeftOutReason, list[str]] = {}
+
+    def add(self, what: Fate, node: LexborNode) -> None:
+        """What stands in `node`, unless it is kept or no text."""
+        if isinstance(what.value, LeftOutReason):
+            self.add_text(what.value, shown_text(node))
+
+    def add_text(self, reason: LeftOutReason, text: str) -> None:
+        if text:
+            self._texts.setdefault(reason, []).append(text)
+
+    def left_out(self) -> list[LeftOut]:
+        return [LeftOut(reason, excerpt(texts)) for reason, texts in self._texts.items()]
+
+
+_NO_TEXT = {"embed", "head", "input", "script", "style", "template", "title"}
+_CONTROLS = {"datalist", "optgroup", "option", "select", "textarea"}
+_FALLBACKS = {"audio", "canvas", "iframe", "noembed", "noframes", "noscript", "object", "video"}
+_NAMES_TEXT = {"dt", "h1", "h2", "h3", "h4", "h5", "h6", "summary"}
 _NAVIGATION = {"aside", "footer", "nav"}
 _ROLES = {
-    "alertdialog", "banner", "button", "complementary", "contentinfo", "dialog", "menu", "menubar",
-    "navigation", "search", "toolbar",
+    "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation", "search", "toolbar",
 }  # fmt: skip
 _INVISIBLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0(?:\.0+)?(?:px|em|%|\s*[;!]|\s*\Z)",
@@ -60,13 +82,20 @@ def fate(node: LexborNode, *, inside_content: bool) -> Fate:
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}".split() if attributes else []
     if attributes and _is_hidden(tag, attributes, names):
         return Fate.HIDDEN
+    if tag in _FALLBACKS:
+        return Fate.FALLBACK
+    if tag in _CONTROLS and not (tag == "textarea" and "readonly" in attributes):  # that one only shows its text
+        return Fate.CONTROL
+    role = (attributes.get("role") or "").lower()
+    if tag == "button" or role == "button":
+        return Fate.KEPT if _names_text(node, inside_content=inside_content) else Fate.CONTROL
     if tag in ("html", "body", "main", "article"):
         return Fate.KEPT
     if tag == "header":
         return Fate.KEPT if inside_content else Fate.NAVIGATION
     if tag == "aside" and inside_content and _is_remark(attributes, names):
         return Fate.KEPT
-    if tag in _NAVIGATION or (attributes.get("role") or "").lower() in _ROLES or attributes.get("aria-modal") == "true":
+    if tag in _NAVIGATION or role in _ROLES or attributes.get("aria-modal") == "true":
         return Fate.NAVIGATION
     if any(map(_CONSENT.match, names)):
         return Fate.NAVIGATION
@@ -87,7 +116,7 @@ def shown_text(node: LexborNode, most: int = LEFT_OUT_CHARACTERS) -> str:
             if text:
                 texts.append(text)
                 size += len(text) + 1
-        elif current.is_element_node and str(current.tag) not in ("script", "style", "template", "noscript", "head"):
+        elif current.is_element_node and str(current.tag) not in ("script", "style", "template", "head"):
             child = current.last_child
             while child is not None:
                 waiting.append(child)
@@ -101,6 +130,24 @@ def _is_hidden(tag: str, attributes: dict[str, str | None], names: list[str]) ->
     if attributes.get("aria-hidden") == "true" or _INVISIBLE.search(attributes.get("style") or ""):
         return True
     return (tag == "dialog" and "open" not in attributes) or any(map(_FOR_SCREEN_READERS.fullmatch, names))
+
+
+def _names_text(button: LexborNode, *, inside_content: bool) -> bool:
+    """Whether a button opens the text below it, whose heading it is, or is a word of a sentence."""
+    attributes = button.attributes
+    if inside_content and "aria-expanded" in attributes and not attributes.get("aria-haspopup"):
+        return True
+    if all(
+        side is not None and side.is_text_node and (side.text_content or "").strip()
+        for side in (button.prev, button.next)
+    ):
+        return True
+    node: LexborNode | None = button
+    for _ in range(4):
+        if node is None or str(node.tag) in _NAMES_TEXT:
+            break
+        node = node.parent
+    return node is not None and str(node.tag) in _NAMES_TEXT
 
 
 def _is_remark(attributes: dict[str, str | None], names: list[str]) -> bool:

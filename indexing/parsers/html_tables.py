@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from indexing.blocks import BlockKind
 from indexing.parsers.assemble import Piece
-from indexing.parsers.html_furniture import Fate, fate
+from indexing.parsers.html_furniture import Aside, Fate, fate
 
 _WIDEST_SPAN = 100  # columns or rows; files ask for millions
 _LARGEST_SPAN = 1_000  # columns times rows
@@ -45,23 +45,30 @@ def _table_of(row: LexborNode) -> int | None:
     return node.mem_id if node is not None else None
 
 
-def read_table(table: LexborNode, *, cell_text: Callable[[LexborNode], str]) -> list[Piece]:
+def read_table(table: LexborNode, *, cell_text: Callable[[LexborNode], str], aside: Aside) -> list[Piece]:
     """The caption, if any, and the table. A cell over several rows has its text in each, in a header also in each of its
-    columns."""
+    columns. Hidden rows and cells go to `aside`."""
     rows: list[tuple[str, ...]] = []
     header_rows = 0
     below: dict[
         int, tuple[int, str]
     ] = {}  # column → how many more rows a cell from above reaches into it, and its text
     for row in table.css("tr"):
-        if fate(row, inside_content=True) is not Fate.KEPT or _table_of(row) != table.mem_id:
-            continue  # also those of a table in a cell, which is that cell's text
+        if _table_of(row) != table.mem_id:
+            continue  # of a table in a cell, which is that cell's text
+        if (what := _row_fate(row)) is not Fate.KEPT:
+            aside.add(what, row)
+            continue
+        for cell in row.iter():
+            aside.add(fate(cell, inside_content=True), cell)
         is_header = header_rows == len(rows) and _is_header(row)
         header_rows += is_header
         rows.append(_read_row(row, below, is_header, cell_text))
     pieces = [Piece(BlockKind.TABLE, rows=tuple(rows), header_rows=header_rows)]
     caption = table.css_first("caption")
-    if caption is not None and (text := cell_text(caption)):
+    if caption is not None and (what := fate(caption, inside_content=True)) is not Fate.KEPT:
+        aside.add(what, caption)
+    elif caption is not None and (text := cell_text(caption)):
         pieces.insert(0, Piece(BlockKind.CAPTION, text))
     return pieces
 
@@ -88,6 +95,15 @@ def _read_row(
         cells.extend(texts)
     fill_occupied()
     return tuple(cells)
+
+
+def _row_fate(row: LexborNode) -> Fate:
+    """Its own, or that of the part of the table it is in."""
+    own = fate(row, inside_content=True)
+    around = row.parent
+    if own is not Fate.KEPT or around is None or str(around.tag) not in ("tbody", "thead", "tfoot"):
+        return own
+    return fate(around, inside_content=True)
 
 
 def _cells(row: LexborNode) -> list[LexborNode]:

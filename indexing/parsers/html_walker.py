@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
-from indexing.blocks import BlockKind, LeftOut, LeftOutReason
+from indexing.blocks import BlockKind, LeftOutReason
 from indexing.parsers.assemble import Piece
 from indexing.parsers.clean import join_lines, one_line
-from indexing.parsers.html_furniture import Fate, fate, shown_text
+from indexing.parsers.html_drawings import words_of
+from indexing.parsers.html_furniture import Aside, Fate, fate
 from indexing.parsers.html_math import formula, is_displayed
 from indexing.parsers.html_tables import is_layout, read_table
-from indexing.parsers.limits import excerpt
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = {
@@ -22,25 +22,11 @@ _BLOCKS = {
     "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _CONTENT = {"main", "article"}
-_ASKS = ("summary", "dt")  # what may hold a question whose answer follows
+_ASKS = ("summary", "dt", "button")  # what may hold a question whose answer follows
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush:?)[-_ ]?([a-z0-9+#-]{1,20})", re.IGNORECASE)
 _FORMULA = re.compile(r"\s*(?:\$\$(.+)\$\$|\\\[(.+)\\\])\s*", re.DOTALL)
 _QUESTION = re.compile(r".{2,300}[?？]", re.DOTALL)
-
-
-class Aside:
-    """Text that is kept out, by its reason, in the order of the page."""
-
-    def __init__(self) -> None:
-        self._texts: dict[LeftOutReason, list[str]] = {}
-
-    def add(self, reason: LeftOutReason, node: LexborNode) -> None:
-        if text := shown_text(node):
-            self._texts.setdefault(reason, []).append(text)
-
-    def left_out(self) -> list[LeftOut]:
-        return [LeftOut(reason, excerpt(texts)) for reason, texts in self._texts.items()]
 
 
 class Walker:
@@ -68,7 +54,7 @@ class Walker:
         while open_nodes:
             node, leaving = open_nodes.pop()
             if leaving:
-                self._leave(str(node.tag))
+                self._leave(node, str(node.tag))
             elif self._enter(node):
                 open_nodes.append((node, True))
                 open_nodes.extend((child, False) for child in reversed(children(node)))
@@ -87,18 +73,22 @@ class Walker:
         elif (source := formula(node)) is not None:
             self._take_formula(node, source)
         elif (what := fate(node, inside_content=self._content > 0)) is not Fate.KEPT:
-            if isinstance(what.value, LeftOutReason):
-                self._aside.add(what.value, node)
+            self._aside.add(what, node)
+        elif tag == "svg":
+            self._take_drawing(node)
         elif tag == "rt":
             self._readings.append(node.text())
         elif tag == "rp":
             pass
         elif tag == "pre":
             self._flush()
-            self._pieces.append(Piece(BlockKind.CODE, _preformatted(node), language=_code_language(node)))
+            self._pieces.append(Piece(BlockKind.CODE, self._preformatted(node), language=_code_language(node)))
+        elif tag == "textarea":
+            self._flush()
+            self._pieces.append(Piece(BlockKind.PARAGRAPH, node.text()))
         elif tag == "table" and not is_layout(node):
             self._flush()
-            self._pieces.extend(read_table(node, cell_text=self._cell_text))
+            self._pieces.extend(read_table(node, cell_text=self._cell_text, aside=self._aside))
         else:
             self._open(node, tag)
             return True
@@ -111,8 +101,17 @@ class Walker:
         else:
             self._buffer.append(f" {source} ")
 
+    def _take_drawing(self, node: LexborNode) -> None:
+        lines, name = words_of(node, self._aside)
+        if lines and self._level is None:
+            self._flush()
+            self._buffer.append(_HARD_BREAK.join([name, *lines]))
+            self._flush()
+        else:
+            self._buffer.append(" ".join([name, *lines]))
+
     def _open(self, node: LexborNode, tag: str) -> None:
-        if tag in _BLOCKS or tag in _HEADINGS:
+        if self._is_block(node, tag):
             self._flush()
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
@@ -135,8 +134,13 @@ class Walker:
         elif tag == "dd":
             self._marker = ""
 
-    def _leave(self, tag: str) -> None:
-        if tag in _BLOCKS or tag in _HEADINGS:
+    def _is_block(self, node: LexborNode, tag: str) -> bool:
+        if tag == "button":  # as a word of a sentence or of a heading it is none
+            return "aria-expanded" in node.attributes and self._level is None
+        return tag in _BLOCKS or tag in _HEADINGS
+
+    def _leave(self, node: LexborNode, tag: str) -> None:
+        if self._is_block(node, tag):
             self._flush(asks=tag in _ASKS)
         if tag in _HEADINGS:
             self._level = None
@@ -157,7 +161,10 @@ class Walker:
     def _flush(self, *, asks: bool = False) -> None:
         text = _running_text("".join(self._buffer))
         self._buffer.clear()
-        if not text or (self._headers and self._level is None):
+        if self._headers and self._level is None:
+            self._aside.add_text(LeftOutReason.NAVIGATION, text)
+            return
+        if not text:
             return
         if self._level is not None:
             self._pieces.append(Piece(BlockKind.HEADING, text, level=self._level))
@@ -181,6 +188,22 @@ class Walker:
             piece.text if not piece.rows else " ".join(word for row in piece.rows for word in row) for piece in pieces
         ]
         return " ".join(filter(None, words))
+
+    def _preformatted(self, root: LexborNode) -> str:
+        """As it is written, without the buttons and line numbers that pages put into it."""
+        texts: list[str] = []
+        waiting = list(reversed(children(root)))
+        while waiting:
+            node = waiting.pop()
+            if node.is_text_node:
+                texts.append(node.text_content or "")
+            elif node.tag == "br":
+                texts.append("\n")
+            elif (what := fate(node, inside_content=True)) is Fate.KEPT:
+                waiting += reversed(children(node))
+            else:
+                self._aside.add(what, node)
+        return "".join(texts)
 
 
 def children(node: LexborNode) -> list[LexborNode]:
@@ -213,12 +236,6 @@ def _running_text(source: str) -> str:
     """Source line breaks give way to a running line, `<br>` becomes a line feed."""
     parts = (join_lines([one_line(line) for line in part.split("\n")]) for part in source.split(_HARD_BREAK))
     return "\n".join(part for part in parts if part)
-
-
-def _preformatted(node: LexborNode) -> str:
-    for line_break in node.css("br"):
-        line_break.replace_with("\n")
-    return node.text()
 
 
 def _code_language(node: LexborNode) -> str | None:

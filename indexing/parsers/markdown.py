@@ -19,10 +19,13 @@ from indexing.parsers.clean import clean, join_lines
 from indexing.parsers.encoding import decode_text
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.front_matter import read_front_matter
+from indexing.parsers.html_furniture import Aside
 from indexing.parsers.limits import MARKDOWN_BRACKETS, MARKDOWN_DEPTH
+from indexing.parsers.markdown_html import RawHtml
 
 _LINE_END = re.compile("\r\n|\r|\n")
 _BLANK_LINES = re.compile(r"\n(?=\n)")
+_WORDS = ("text", "code_inline", "image", "text_special", "math_inline", "math_inline_double")
 _HARD_BREAK = "\u2028"  # cannot come from the file: cleaning has turned it into a line feed
 
 
@@ -37,8 +40,10 @@ def parse(content: bytes) -> ParsedDocument:
     tokens = _parser().parse(source)
     if any(token.level >= MARKDOWN_DEPTH.value - 1 for token in tokens):  # what is inside of it was left out
         raise MARKDOWN_DEPTH.exceeded()
-    pieces = [*front.pieces, *(_joined(piece) for piece in pair_questions(_pieces(tokens)))]
-    return assemble(MARKDOWN, pieces, title=front.title or _first_heading(pieces), left_out=front.left_out)
+    aside = Aside()
+    pieces = [*front.pieces, *(_joined(piece) for piece in pair_questions(_pieces(tokens, RawHtml(aside))))]
+    left_out = [*front.left_out, *aside.left_out()]
+    return assemble(MARKDOWN, pieces, title=front.title or _first_heading(pieces), left_out=left_out)
 
 
 def _parser() -> MarkdownIt:
@@ -53,7 +58,7 @@ def _first_heading(pieces: Sequence[Piece]) -> str | None:
     return first.text if first is not None and first.level == 1 else None
 
 
-def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
+def _pieces(tokens: Sequence[Token], raw: RawHtml) -> Iterator[Piece]:
     """Walk the flat token stream; `markers` holds, per open list, the number or mark its next paragraph starts with."""
     markers: list[str] = []
     counters: list[int | None] = []  # per open list: the next number, None for bullets
@@ -61,9 +66,11 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
     position = 0
     while position < len(tokens):
         token = tokens[position]
+        if token.nesting == -1:
+            raw.leave(token.level)
         if token.type == "table_open":
             end = _closing(tokens, position)
-            yield _table(tokens[position : end + 1])
+            yield from raw.shown(_table(tokens[position : end + 1], raw.aside))
             position = end
         elif token.type in ("ordered_list_open", "bullet_list_open"):
             counters.append(int(token.attrGet("start") or 1) if token.type == "ordered_list_open" else None)
@@ -82,21 +89,21 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
         elif token.type == "footnote_reference_open":
             note = f"[{token.meta['label']}] "
         elif token.type == "inline":
-            yield _prose(tokens[position - 1], token, markers, note)
+            yield from raw.shown(_prose(tokens[position - 1], token, markers, note, raw.aside))
             note = ""
         elif token.type in ("fence", "code_block"):
-            yield _code(token)
+            yield from raw.shown(_code(token))
         elif token.type in ("math_block", "math_block_label"):
-            yield Piece(BlockKind.FORMULA, token.content.strip(), lines=_lines(token))
+            yield from raw.shown(Piece(BlockKind.FORMULA, token.content.strip(), lines=_lines(token)))
         elif token.type == "html_block":
-            yield from _from_html(token)
+            yield from _from_html(token, raw)
         position += 1
 
 
-def _from_html(token: Token) -> Iterator[Piece]:
+def _from_html(token: Token, raw: RawHtml) -> Iterator[Piece]:
     from indexing.parsers.html import pieces_of  # only here: most files hold none, and its library takes time to load
 
-    return (replace(piece, lines=_lines(token)) for piece in pieces_of(token.content))
+    return (replace(piece, lines=_lines(token)) for piece in pieces_of(raw.read(token.content, token.level), raw.aside))
 
 
 def _code(token: Token) -> Piece:
@@ -106,9 +113,9 @@ def _code(token: Token) -> Piece:
     return Piece(BlockKind.CODE, token.content, lines=_lines(token), language=language or None)
 
 
-def _prose(opening: Token, inline: Token, markers: list[str], note: str) -> Piece:
+def _prose(opening: Token, inline: Token, markers: list[str], note: str, aside: Aside) -> Piece:
     """A heading, a list item (the first paragraph in it) or a paragraph; a footnote with its label."""
-    text, lines = note + _inline_text(inline), _lines(opening) or _lines(inline)
+    text, lines = note + _inline_text(inline, aside), _lines(opening) or _lines(inline)
     if opening.type == "heading_open":
         return Piece(BlockKind.HEADING, text, level=int(opening.tag[1]), lines=lines)
     if formula := _only_formula(inline):
@@ -125,9 +132,9 @@ def _only_formula(inline: Token) -> str | None:
     return children[0].content.strip() if len(children) == 1 and children[0].type.startswith("math_inline") else None
 
 
-def _inline_text(inline: Token) -> str:
+def _inline_text(inline: Token, aside: Aside) -> str:
     """What a reader sees of a paragraph: no marks and addresses, the description in place of an image."""
-    parts = []
+    parts, raw = [], RawHtml(aside)
     for child in inline.children or ():
         if child.type == "softbreak":
             parts.append("\n")
@@ -135,9 +142,11 @@ def _inline_text(inline: Token) -> str:
             parts.append(_HARD_BREAK + "\n")  # the line feed keeps one line here for each line of the file
         elif child.type == "html_inline" and child.content.lower().startswith("<br"):
             parts.append(_HARD_BREAK)
-        elif child.type == "footnote_ref":
+        elif child.type == "html_inline":
+            raw.read(child.content)
+        elif child.type == "footnote_ref" and raw.passes(child.meta["label"]):
             parts.append(f"[{child.meta['label']}]")
-        elif child.type in ("text", "code_inline", "image", "text_special", "math_inline", "math_inline_double"):
+        elif child.type in _WORDS and raw.passes(child.content):
             parts.append(child.content)
     return "".join(parts)
 
@@ -150,14 +159,14 @@ def _joined(piece: Piece) -> Piece:
     return replace(piece, text="\n".join(join_lines([line.strip() for line in part.split("\n")]) for part in parts))
 
 
-def _table(tokens: Sequence[Token]) -> Piece:
+def _table(tokens: Sequence[Token], aside: Aside) -> Piece:
     rows: list[list[str]] = []
     header_rows = 0
     for token in tokens:
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline":
-            rows[-1].append(_inline_text(token))
+            rows[-1].append(_inline_text(token, aside))
         elif token.type == "thead_close":
             header_rows = len(rows)
     cells = tuple(tuple(row) for row in rows)

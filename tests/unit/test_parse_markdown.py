@@ -198,6 +198,41 @@ def test_html_inside() -> None:
     assert document.blocks[1].locator.lines == (3, 6)
 
 
+@pytest.mark.parametrize(
+    ("source", "kept", "hidden"),
+    [
+        ("说明\n\n<div hidden>\n密码\n</div>\n\nAfter\n", ["说明", "After"], "密码"),
+        (
+            "A\n\n<div hidden>\n\n**密码**\n\n| a | b |\n|---|---|\n| c | d |\n\n</div>\n\n之后\n",
+            ["A", "之后"],
+            "密码 | a b c d",
+        ),
+        ("A\n\n<div hidden>\n\nx <div>y</div> z\n\n<div>\n\nu\n\n</div>\n\nv\n</div> B\n", ["A", "B"], None),
+        ("公开<span hidden>密码</span>文字 `x` <b>y</b>\n", ["公开文字 x y"], "密码"),
+        ("| a <i hidden>s</i> | b |\n|---|---|\n| c | d |\n", ["a | b\nc | d"], "s"),
+        ("- a\n\n  <div hidden>\n\n  s\n\n- b\n\nc\n", ["a", "b", "c"], "s"),
+        ("Press <button>OK</button> now <script>evil()</script>\n", ["Press OK now"], None),
+        ("<details>\n\n更多\n\n</details>\n", ["更多"], None),
+        ("<!-- <div hidden> -->\n\nText\n", ["Text"], None),
+        ("A\n\n<p hidden>\n\nto the end\n", ["A"], "to the end"),
+    ],
+)
+def test_what_raw_html_hides(source: str, kept: list[str], hidden: str | None) -> None:
+    document = check(parse(source.encode()))
+    assert [text for _, text in outline(document)] == kept
+    if hidden is not None:
+        assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, hidden),)
+
+
+def test_choices_in_raw_html_are_named() -> None:
+    document = check(parse("城市 <select><option>北京</option></select>\n\n<noscript>\noff\n</noscript>\n".encode()))
+    assert document.text == "城市"
+    assert [(part.reason, part.text) for part in document.left_out] == [
+        (LeftOutReason.CONTROL, "北京"),
+        (LeftOutReason.FALLBACK, "off"),
+    ]
+
+
 def test_deep_nesting_loses_nothing() -> None:
     source = "".join(f"{'  ' * depth}- level {depth}\n" for depth in range(40))
     assert [text for _, text in outline(parse(source.encode()))] == [f"level {depth}" for depth in range(40)]
