@@ -19,6 +19,7 @@ from pgvector.django import VectorField
 from documents.models import Document, Tenant
 from indexing.cache_models import EmbeddedText, EmbeddingCache, ParseCache, SituationCache  # noqa: F401  (for Django)
 from indexing.provider_models import EmbeddingCanary, EmbeddingProvider, ProviderEvent  # noqa: F401  (for Django)
+from indexing.recompute_models import RecomputeItem, RecomputeRun  # noqa: F401  (for Django)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
 

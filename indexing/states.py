@@ -70,3 +70,13 @@ class PipelineRole(StrEnum):
     SERVING = "SERVING"  # searches use it
     STANDBY = "STANDBY"  # still kept up to date: the way back
     RETIRED = "RETIRED"  # nothing is indexed under it any more
+
+
+class ItemOutcome(StrEnum):
+    """What became of one document of a bulk run."""
+
+    PENDING = "pending"  # its task waits or runs
+    APPLIED = "applied"  # the index has the version that the run was to compute, or had it already
+    SKIPPED_NEWER = "skipped_newer"  # a newer version was asked for meanwhile, and is not undone
+    DELETED = "deleted"  # the document was deleted or withdrawn; the reason tells which
+    FAILED = "failed"  # its task ended without a result, for the reason told. Not final: it may be tried again

@@ -11,3 +11,7 @@ GRANT INSERT (task_id, tenant_id, kind, attempts, worker, action, code, detail) 
 REVOKE INSERT, UPDATE, DELETE ON served_version FROM :application;
 REVOKE DELETE ON embedding_provider FROM :application;
 REVOKE UPDATE, DELETE ON provider_event FROM :application;
+-- The manifest of bulk runs: what it is about is written once, outcomes are entered.
+REVOKE UPDATE, DELETE ON recompute_run, recompute_item FROM :application;
+GRANT UPDATE (listed_to, listed_at, stopped_at, ended_at) ON recompute_run TO :application;
+GRANT UPDATE (outcome, reason, settled_at) ON recompute_item TO :application;

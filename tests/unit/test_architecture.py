@@ -20,12 +20,12 @@ LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     (
         "engine",
-        "audit worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
+        "audit recompute worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
     ),
     ("stores", "sink queue cache canary provider_gate pauses port"),
     (
         "foundation",
-        "models cache_models provider_models statements providers pipelines messages remarks groups retrying",
+        "models cache_models provider_models recompute_models statements providers pipelines messages remarks groups retrying",
     ),
     (
         "pure",
