@@ -6,6 +6,7 @@ import hashlib
 import logging
 import unicodedata
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -121,23 +122,28 @@ def read(content: StoredContent) -> bytes:
     return data
 
 
-def sweep(*, batch: int = 500, dry_run: bool = False) -> int:
-    """Remove uploads that were staged but never confirmed within the grace period, and what was abandoned; return how many.
+def orphans() -> QuerySet[StoredContent]:
+    """Uploads that were staged and never confirmed within the grace period."""
+    before = timezone.now() - timedelta(seconds=settings.KB_UPLOAD_GRACE_SECONDS)
+    used = DocumentVersion.objects.filter(content=OuterRef("pk"))
+    return StoredContent.objects.filter(~Exists(used), state=_State.STAGED, created_at__lt=before)
+
+
+def marked() -> QuerySet[StoredContent]:
+    """What is to be removed already: orphans, and bytes whose versions are gone."""
+    return StoredContent.objects.filter(state=_State.DELETING)
+
+
+def sweep(*, batch: int = 500, stop: Callable[[], bool] = lambda: False) -> int:
+    """Remove orphans and what was abandoned; return how many. `stop` is asked between two transactions.
 
     A file that the storage does not remove stays marked for the next sweep: `Incomplete` is raised at the end, with how many
     were `removed`.
     """
-    before = timezone.now() - timedelta(seconds=settings.KB_UPLOAD_GRACE_SECONDS)
-    orphans = StoredContent.objects.filter(
-        ~Exists(DocumentVersion.objects.filter(content=OuterRef("pk"))), state=_State.STAGED, created_at__lt=before
-    )
-    marked = StoredContent.objects.filter(state=_State.DELETING)
-    if dry_run:
-        return orphans.count() + marked.count()
-    while _mark(orphans, batch):
+    while not stop() and _mark(orphans(), batch):
         pass
     removed, failed, last = 0, 0, 0
-    while some := list(marked.filter(pk__gt=last).order_by("pk")[:batch]):
+    while not stop() and (some := list(marked().filter(pk__gt=last).order_by("pk")[:batch])):
         done = sum(_remove(row) for row in some)
         removed, failed, last = removed + done, failed + len(some) - done, some[-1].pk
         if not done and len(some) == batch:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from documents.querysets import DocumentQuerySet
@@ -122,12 +123,31 @@ class Document(models.Model):
         WITHHOLD = "withhold", _("show nothing while a new version is indexed")
         PUBLISH_WHEN_READY = "publish_when_ready", _("a new version comes into force when it is searchable")
 
+    class PastMaximum(models.TextChoices):
+        ALERT = "alert", _("tell editors and operators, and go on serving it")
+        WITHHOLD = "withhold", _("tell them, and show it no longer")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="documents", verbose_name=_("tenant"))
     title = models.CharField(_("title"), max_length=300)
     revision = models.PositiveIntegerField(_("revision"), default=1)
     staleness = models.CharField(
         _("while a new version is indexed"), max_length=20, choices=Staleness.choices, default=Staleness.SERVE_PREVIOUS
+    )
+    max_staleness_seconds = models.PositiveIntegerField(
+        _("longest staleness"), null=True, help_text="seconds; null: KB_MAX_STALENESS_SECONDS"
+    )
+    past_maximum = models.CharField(
+        _("text that is too stale"),
+        max_length=8,
+        choices=PastMaximum.choices,
+        default=PastMaximum.ALERT,
+        db_default=PastMaximum.ALERT.value,
+    )
+    is_behind = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="the version asked for last may not be searchable yet: where to look; whether it is, the index says",
     )
     latest_version = models.PositiveIntegerField(_("latest version"), default=0)
     requested_version = models.PositiveIntegerField(_("requested version"), null=True)
@@ -156,6 +176,7 @@ class Document(models.Model):
                 fields=["deleted_at"], name="document_to_purge", condition=Q(deleted_at__isnull=False, purged_at=None)
             ),
             models.Index(fields=["tenant", "title"], name="document_title"),
+            models.Index(fields=["tenant", "id"], name="document_behind", condition=Q(is_behind=True)),
         ]
         constraints = [
             models.CheckConstraint(
@@ -165,6 +186,10 @@ class Document(models.Model):
             models.CheckConstraint(
                 name="document_requested_exists",
                 condition=Q(requested_version=None) | Q(requested_version__lte=models.F("latest_version")),
+            ),
+            models.CheckConstraint(
+                name="document_withholds_after_its_own_maximum",
+                condition=~Q(past_maximum="withhold") | Q(max_staleness_seconds__isnull=False),
             ),
         ]
 
@@ -249,7 +274,7 @@ class Publication(models.Model):
     document = models.ForeignKey(Document, models.CASCADE, related_name="publications")
     version_number = models.PositiveIntegerField(_("version"))
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    requested_at = models.DateTimeField(_("requested"), auto_now_add=True)
+    requested_at = models.DateTimeField(_("requested"), db_default=Now())
     published_at = models.DateTimeField(_("in force"), null=True)
     withdrawn_at = models.DateTimeField(_("withdrawn"), null=True)
 
@@ -311,4 +336,6 @@ class IdempotencyRecord(models.Model):
         indexes = [models.Index(fields=["created_at"], name="idempotency_age")]
 
 
+from documents.freshness_models import StalenessAlert  # noqa: E402, F401  (for Django)
+from documents.hold_models import Hold  # noqa: E402, F401  (for Django)
 from documents.source_models import Source, SourceEntry  # noqa: E402, F401  (for Django)

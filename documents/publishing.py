@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db import Error, connection, transaction
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from documents import audit, content
+from documents import audit
 from documents.access import lock_for_change, lock_for_oversight
 from documents.errors import (
     Conflict,
-    Incomplete,
     InvalidInput,
     NotFound,
     NothingPublished,
     ReadersRequired,
     VersionBehind,
 )
+from documents.locks import hold_tenant, moment
 from documents.models import Document, DocumentVersion, Publication, ReadRule
-from documents.ports import IndexTicket, search_index
-from documents.querysets import User
+from documents.ports import IndexState, IndexTicket, search_index
+from documents.querysets import DocumentQuerySet, User
 from documents.readers import Reader, copy_rules, replace_rules, resolve
 
-logger = logging.getLogger(__name__)
+
+LONGEST_MAXIMUM = 365 * 86400  # seconds that a document may be allowed to be stale
+PROMOTED_AT_ONCE = 500  # documents of one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The answer to a publish: what is in force now and the order that makes it searchable."""
+    """The answer to a publish: the document with what is in force now, and the order that makes the version searchable."""
 
     document: Document
     version_number: int
     ticket: IndexTicket
+
+    @property
+    def in_force(self) -> bool:
+        """False while the version waits until it is searchable (`publish_when_ready`): the one before it goes on."""
+        return self.document.published_version == self.version_number
 
 
 @transaction.atomic
@@ -62,6 +70,8 @@ def publish_version(
     rules = _settle_readers(document, version, readers)
     _bring_into_force(document, version, actor)
     ticket = _order(document, actor, rules)
+    if ticket.state is IndexState.SEARCHABLE:  # it was before, and there will be no finish to say so
+        promote(document=document, version_number=version.number)
     audit.record(
         document=document,
         actor=actor,
@@ -120,8 +130,8 @@ def withdraw_document(*, actor: User, document_id: uuid.UUID, revision: int | No
     if document.requested_version is None:
         raise NothingPublished
     if document.withdrawn_at is None:
-        document.withdrawn_at = timezone.now()
-        _bump(document, "withdrawn_at")
+        document.withdrawn_at, document.is_behind = moment(), False
+        _bump(document, "withdrawn_at", "is_behind")
         Publication.objects.filter(document=document, withdrawn_at=None).update(withdrawn_at=document.withdrawn_at)
         cancelled = search_index().withdraw(document_id=document.pk, code="DOCUMENT_WITHDRAWN")
         audit.record(
@@ -141,8 +151,8 @@ def delete_document(*, actor: User, document_id: uuid.UUID, revision: int | None
     The sweep removes its chunks and files later. Raises what `lock_for_change` raises.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
-    document.deleted_at = timezone.now()
-    _bump(document, "deleted_at")
+    document.deleted_at, document.is_behind = moment(), False
+    _bump(document, "deleted_at", "is_behind")
     cancelled = search_index().withdraw(document_id=document.pk, code="DOCUMENT_DELETED")
     audit.record(document=document, actor=actor, action="delete", cancelled=cancelled)
     return document
@@ -171,77 +181,88 @@ def retry_indexing(*, actor: User, document_id: uuid.UUID) -> IndexTicket:
 
 
 @transaction.atomic
-def set_staleness(*, actor: User, document_id: uuid.UUID, revision: int | None, staleness: str) -> Document:
-    """Choose what readers get while a new version is indexed; holds from the next publish on.
+def set_staleness(
+    *,
+    actor: User,
+    document_id: uuid.UUID,
+    revision: int | None,
+    staleness: str,
+    max_seconds: int | None = None,
+    past_maximum: str = Document.PastMaximum.ALERT,
+) -> Document:
+    """Choose what readers get while a new version is indexed, and for how long at most (None: as the site does).
 
-    Raises what `lock_for_change` raises, and `InvalidInput` for a policy that is not known.
+    The policy holds from the next publish on, the maximum and what happens past it at once. Raises what `lock_for_change`
+    raises, and `InvalidInput` for a policy that is not known, a maximum out of range, or text that is to be withheld after none.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
-    if staleness not in Document.Staleness:
+    if staleness not in Document.Staleness or past_maximum not in Document.PastMaximum:
         raise InvalidInput(_("There is no such policy; nothing was changed."))
+    if max_seconds is not None and not 1 <= max_seconds <= LONGEST_MAXIMUM:
+        raise InvalidInput(_("The longest staleness is between a second and a year; nothing was changed."))
+    if past_maximum == Document.PastMaximum.WITHHOLD and max_seconds is None:
+        raise InvalidInput(_("Say after how long text that is too stale is no longer shown; nothing was changed."))
     document.staleness = Document.Staleness(staleness)
-    _bump(document, "staleness")
-    audit.record(document=document, actor=actor, action="set_staleness", staleness=staleness)
+    document.max_staleness_seconds = max_seconds
+    document.past_maximum = Document.PastMaximum(past_maximum)
+    _bump(document, "staleness", "max_staleness_seconds", "past_maximum")
+    audit.record(
+        document=document,
+        actor=actor,
+        action="set_staleness",
+        staleness=staleness,
+        max_seconds=max_seconds,
+        past_maximum=past_maximum,
+    )
     return document
 
 
-def promote(*, document: Document, version_number: int) -> None:
-    """The version is searchable: if it waited for that (`publish_when_ready`), it comes into force. Called by the index's
-    finish, in its transaction, with the document locked."""
-    if (document.published_version or 0) >= version_number:
-        return
-    now = timezone.now()
-    Document.objects.filter(pk=document.pk).update(published_version=version_number, published_at=now, updated_at=now)
-    Publication.objects.filter(document=document, version_number=version_number, published_at=None).update(
-        published_at=now
-    )
-
-
-def purge_deleted(*, batch: int = 100, dry_run: bool = False) -> int:
-    """Remove what is left of deleted documents: chunks, caches, versions and files; return how many documents.
-
-    The document's row stays as a tombstone without its title, and so does the audit trail. Looks for `batch` documents at a
-    time until none is left that could be purged; each is a transaction of its own, and one that fails stops no other:
-    `Incomplete` is raised at the end, with how many were `removed`.
-    """
-    waiting = Document.objects.filter(deleted_at__isnull=False, purged_at=None).order_by("deleted_at")
-    if dry_run:
-        return waiting.count()
-    purged, failed, held = 0, 0, set[uuid.UUID]()
-    while some := list(waiting.exclude(pk__in=held).values_list("pk", flat=True)[:batch]):
-        for document_id in some:
-            try:
-                done = _purge(document_id)
-            except Error:
-                if not connection.is_usable():
-                    raise  # it is not the document
-                logger.exception("document %s could not be purged", document_id)
-                failed, done = failed + 1, False
-            if done:
-                purged += 1
-            else:
-                held.add(document_id)  # a worker or another sweep has it: the next sweep comes back
-    if failed:
-        sentence = _(
-            "%(count)d deleted documents could not be removed; the log says why, and the next sweep tries again."
+def promote(*, document: Document, version_number: int) -> bool:
+    """The version is searchable: it comes into force if it waited for that (`publish_when_ready`), which the answer tells; and
+    if it is the one asked for last, nobody waits for it any more. Called by the index under the pipeline that serves, in the
+    transaction that makes it searchable, with the document locked."""
+    comes_into_force = (document.published_version or 0) < version_number
+    if comes_into_force:
+        document.published_version, document.published_at = version_number, moment()
+        Publication.objects.filter(document=document, version_number=version_number, published_at=None).update(
+            published_at=document.published_at
         )
-        raise Incomplete(sentence % {"count": failed}, removed=purged)
-    return purged
+    if comes_into_force or document.is_behind:
+        document.is_behind = version_number < (document.requested_version or 0)
+        document.save(update_fields=["published_version", "published_at", "is_behind", "updated_at"])
+    return comes_into_force
 
 
-def _purge(document_id: uuid.UUID) -> bool:
-    with transaction.atomic():
-        waiting = Document.objects.select_for_update(no_key=True, skip_locked=True).filter(purged_at=None)
-        document = waiting.filter(pk=document_id).first()
-        if document is None or not search_index().purge(document_id=document_id):
-            return False
-        used = list(document.versions.values_list("content_id", flat=True))
-        document.publications.all().delete()
-        document.versions.all().delete()
-        content.abandon(used)
-        Document.objects.filter(pk=document_id).update(purged_at=timezone.now(), title="(deleted)")
-    content.remove_abandoned(used)
-    return True
+def promote_searchable(*, tenant_id: int) -> int:
+    """Bring into force what waited until it is searchable, and is; returns how many versions. For whatever makes versions
+    searchable without a finish: another pipeline comes to serve the tenant. Within the caller's transaction if there is one,
+    else some at a time."""
+    promoted, after = 0, uuid.UUID(int=0)
+    while True:
+        with transaction.atomic():
+            hold_tenant(tenant_id)
+            behind = Document.objects.alive().filter(tenant=tenant_id, is_behind=True, pk__gt=after)
+            some = list(_with_better_news(behind).order_by("pk").values_list("pk", flat=True)[:PROMOTED_AT_ONCE])
+            locked = Document.objects.select_for_update(no_key=True).filter(pk__in=some).order_by("pk").in_bulk()
+            for found in _with_better_news(Document.objects.filter(pk__in=locked)):
+                promoted += promote(document=locked[found.pk], version_number=found.searchable_version)
+        if len(some) < PROMOTED_AT_ONCE:
+            return promoted
+        after = some[-1]
+
+
+def _with_better_news(documents: DocumentQuerySet) -> QuerySet[Any]:
+    """Those of which readers are served the version asked for last, or one that is not in force."""
+    served = search_index().annotate_state(documents).filter(searchable_version__isnull=False)
+    waited = Q(published_version=None) | Q(searchable_version__gt=F("published_version"))
+    return served.filter(waited | Q(searchable_version=F("requested_version")))
+
+
+def hide_until_searchable(*, document_ids: Sequence[uuid.UUID]) -> int:
+    """Show nothing of these documents until the version requested last is searchable; returns of how many. For an index that
+    comes to be searched with something older of them than readers have seen; their tenant is held by the caller."""
+    shown = Document.objects.filter(pk__in=document_ids, serve_from_version__lt=F("requested_version"))
+    return shown.update(serve_from_version=F("requested_version"), is_behind=True, updated_at=timezone.now())
 
 
 def _version(document: Document, number: int) -> DocumentVersion:
@@ -267,7 +288,7 @@ def _settle_readers(
 
 
 def _bring_into_force(document: Document, version: DocumentVersion, actor: User) -> None:
-    now = timezone.now()
+    now = moment()
     again = document.requested_version == version.number and document.withdrawn_at is None
     waits = document.staleness == Document.Staleness.PUBLISH_WHEN_READY and document.published_version != version.number
     hides_older = document.withdrawn_at is not None or document.staleness == Document.Staleness.WITHHOLD
@@ -280,13 +301,15 @@ def _bring_into_force(document: Document, version: DocumentVersion, actor: User)
         )
     if hides_older:
         document.serve_from_version = max(document.serve_from_version, version.number)
-    document.withdrawn_at = None
-    _bump(document, "requested_version", "published_version", "published_at", "serve_from_version", "withdrawn_at")
+    document.withdrawn_at, document.is_behind = None, document.is_behind or not again
+    changed = ("requested_version", "published_version", "published_at", "serve_from_version", "withdrawn_at", "is_behind")
+    _bump(document, *changed)
     if not again:
         Publication.objects.create(
             document=document,
             version_number=version.number,
             requested_by_id=actor.pk,
+            requested_at=now,
             published_at=None if waits else now,
         )
 

@@ -20,6 +20,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.renderers import JSONRenderer
@@ -72,13 +73,15 @@ def idempotent(*, before: Callable[..., Any] | None = None, atomic: bool = True)
     return decorate
 
 
-def sweep(*, batch: int = 1000, dry_run: bool = False) -> int:
-    """Remove records that are kept no longer, `batch` in a transaction; return how many."""
-    old = IdempotencyRecord.objects.filter(created_at__lt=_oldest_kept())
-    if dry_run:
-        return old.count()
+def old_records() -> QuerySet[IdempotencyRecord]:
+    """Records that are kept no longer."""
+    return IdempotencyRecord.objects.filter(created_at__lt=_oldest_kept())
+
+
+def sweep(*, batch: int = 1000, stop: Callable[[], bool] = lambda: False) -> int:
+    """Remove old records, `batch` in a transaction, until `stop` says so; return how many."""
     swept = 0
-    while some := list(old.values_list("pk", flat=True)[:batch]):
+    while not stop() and (some := list(old_records().values_list("pk", flat=True)[:batch])):
         swept += IdempotencyRecord.objects.filter(pk__in=some).delete()[0]
     return swept
 

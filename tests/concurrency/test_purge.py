@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from documents import publishing
+from documents import publishing, purging
 from documents.models import Document
 from indexing import attempt
 from indexing.models import Chunk, EmbeddedText, EmbeddingCache, ParseCache
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owne
 
 def delete(world: World, document: Document) -> None:
     publishing.delete_document(actor=world.editor, document_id=document.pk)
-    assert publishing.purge_deleted() == 1
+    assert purging.purge_deleted() == 1
 
 
 def cut_off_and_purged(world: World, document: Document) -> Callable[[], None]:

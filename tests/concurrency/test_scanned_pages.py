@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from documents import publishing, uploading
+from documents import publishing, purging, uploading
 from documents.models import Document, DocumentVersion
 from indexing import attempt, cache
 from indexing.errors import LeaseLost
@@ -90,5 +90,5 @@ def test_pages_are_kept_under_the_lease_and_go_with_the_document(stub_world: Wor
         cache.keep_scan(lease, ScannedPage(2), **key)
     assert cache.find_scans(tenant_id=lease.tenant_id, **key) == [ScannedPage(1)]
     publishing.delete_document(actor=stub_world.editor, document_id=document.pk)
-    assert publishing.purge_deleted() == 1
+    assert purging.purge_deleted() == 1
     assert not ParseCache.objects.exists()

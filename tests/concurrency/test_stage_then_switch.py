@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
-from documents import publishing
+from documents import publishing, purging
 from documents.errors import StaleRevision
 from documents.models import Document
 from indexing import sink
@@ -137,7 +137,7 @@ def test_delete_while_the_worker_is_between_embedding_and_finish(stub_world: Wor
     task = task_of(document.pk, 2)
     assert (task.state, task.error_code) == ("CANCELLED", "DOCUMENT_DELETED")
     assert found_texts(stub_world, "fresh") == found_texts(stub_world, "old") == []
-    assert publishing.purge_deleted() == 1
+    assert purging.purge_deleted() == 1
     assert not Chunk.objects.filter(document=document.pk).exists()
     assert pointer(document.pk) is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import publishing
+from documents import holds, publishing
 from documents.models import Document, DocumentVersion, Publication
 from indexing import cache, queue
 from indexing.cache import literal
@@ -26,7 +26,7 @@ def _dead(world: World, document: Document) -> int:
 
 def tampering_scene(world: World) -> tuple[Lease, dict[str, Any]]:
     """A live lease on version 2 of a document whose version 1 is served, and the names: that document, and one that is
-    published (waiting), withdrawn, deleted, waits for its index to come into force, or is of another tenant."""
+    published (waiting), withdrawn, deleted, deleted under audit hold, waits for its index to come into force, or is of another tenant."""
     dead = _dead(world, world.upload(title="Dead"))
     served = world.upload(title="Served")
     world.publish(served)
@@ -51,6 +51,12 @@ def tampering_scene(world: World) -> tuple[Lease, dict[str, Any]]:
     deleted = world.upload(title="Deleted")
     world.publish(deleted)
     publishing.delete_document(actor=world.editor, document_id=deleted.pk)
+    held = world.upload(title="Held")
+    world.publish(held)
+    operator = world.member(f"{world.tenant.slug}-operator", role="operator")
+    hold = holds.place_hold(actor=operator, document_id=held.pk, reason="A lawsuit")
+    publishing.set_readers(actor=world.editor, document_id=held.pk, revision=None, readers=[])
+    publishing.delete_document(actor=world.editor, document_id=held.pk)
     other = make_world()
     foreign = other.upload(title="Foreign")
     other.publish(foreign)
@@ -66,6 +72,7 @@ def tampering_scene(world: World) -> tuple[Lease, dict[str, Any]]:
         "first_version": DocumentVersion.objects.get(document=served, number=1).pk,
         "foreign_content": DocumentVersion.objects.get(document=foreign).content_id,
         "foreign_tenant": other.tenant.pk,
+        "hold": hold.pk,
         "member": world.membership(world.editor).pk,
     }
     documents = {
@@ -74,6 +81,7 @@ def tampering_scene(world: World) -> tuple[Lease, dict[str, Any]]:
         "draft": draft,
         "withdrawn": withdrawn,
         "deleted": deleted,
+        "held": held,
         "foreign": foreign,
     }
     names.update({name: f"'{document.pk}'::uuid" for name, document in documents.items()})

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from documents import publishing
+from documents import publishing, purging
 from documents.errors import DocumentsError
 from documents.models import Document
 from indexing import backoff, cache, errors, queue, sink, tasks
@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def purge(self) -> None:
-        publishing.purge_deleted()
+        purging.purge_deleted()
         self.model.purge()
 
     @precondition(lambda self: self.model.tasks)

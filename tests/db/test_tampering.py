@@ -27,6 +27,10 @@ RULE = (
     "INSERT INTO read_rule (version_id, document_id, version_number, kind, membership_id) "
     "VALUES ({first_version}, {served}, 1, 'user', {member})"
 )
+HOLD = (
+    "INSERT INTO document_hold (document_id, tenant_id, version_number, reason, placed_by_name, placed_at, lifted_by_name) "
+    "VALUES ({0}, {1}, {2}, {3}, '', now(), '')"
+)
 VECTOR = (
     "INSERT INTO embedding_cache (tenant_id, fingerprint, text_digest, embedding) "
     "VALUES ({0}, 'f', 'x', array_fill(1, ARRAY[3])::vector)"
@@ -102,6 +106,20 @@ TRIGGERED = [
     ("DELETE FROM publication WHERE id = {publication}", "publication.publication_guard", "KB006"),
     ("UPDATE publication SET published_at = now() WHERE id = {publication}", "publication.publication_guard", "KB006"),
     ("UPDATE publication SET published_at = NULL WHERE id = {publication}", "publication.publication_guard", "KB006"),
+    # Holds
+    ("DELETE FROM document_version WHERE document_id = {held}", "document_version.document_version_held", "KB050"),
+    ("DELETE FROM publication WHERE document_id = {held}", "publication.publication_held", "KB050"),
+    ("DELETE FROM document_hold WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),
+    ("UPDATE document_hold SET version_number = 7 WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),
+    ("UPDATE document_hold SET reason = 'x' WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),
+    *(
+        (HOLD.format(*held), "document_hold.document_hold_guard", "KB009")
+        for held in (
+            ("{served}", "{tenant}", "NULL", "''"),
+            ("{served}", "{tenant}", "7", "'r'"),
+            ("{served}", "{foreign_tenant}", "NULL", "'r'"),
+        )
+    ),
     # Tasks
     ("UPDATE index_task SET max_failures = 99", "index_task.index_task_guard", "KB011"),
     ("UPDATE index_task SET failures = failures + 1 WHERE id = {task}", "index_task.index_task_guard", "KB016"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.files.storage import FileSystemStorage
 
-from documents import content, publishing, uploading
+from documents import content, publishing, purging, uploading
 from documents.errors import (
     Conflict,
     DocumentGone,
@@ -172,9 +172,9 @@ def test_purge_removes_what_is_the_documents_alone(world: World) -> None:
     kept = other.versions.get(number=1).content
     for document in (mine, alone):
         publishing.delete_document(actor=world.editor, document_id=document.pk)
-    assert publishing.purge_deleted(dry_run=True) == 2
+    assert purging.waiting().count() == 2
     assert Chunk.objects.count() == 4, "a dry run only counts"
-    assert publishing.purge_deleted() == 2
+    assert purging.purge_deleted() == 2
     assert set(Chunk.objects.values_list("text", flat=True)) == {"shared"}
     assert set(EmbeddingCache.objects.values_list("text_digest", flat=True)) == {text_digest("shared")}
     assert set(ParseCache.objects.values_list("content_digest", flat=True)) == {kept.sha256}
@@ -182,10 +182,10 @@ def test_purge_removes_what_is_the_documents_alone(world: World) -> None:
     assert set(DocumentVersion.objects.values_list("document", flat=True)) == {other.pk}
     assert fresh(mine).title == "(deleted)"
     assert AuditEvent.objects.filter(document_id=mine.pk).count() == 3
-    assert publishing.purge_deleted() == 0
+    assert purging.purge_deleted() == 0
     assert (shown(mine), shown(other)) == (("DELETED", None), ("SEARCHABLE", 1))
     publishing.delete_document(actor=world.editor, document_id=other.pk)
-    assert publishing.purge_deleted() == 1
+    assert purging.purge_deleted() == 1
     for model in (EmbeddingCache, EmbeddedText, ParseCache, Chunk):
         assert not model.objects.exists(), "what two documents shared goes with the second"
 
@@ -198,7 +198,7 @@ def test_one_sweep_removes_all_there_is(world: World) -> None:
     deleted = [running, *(world.upload() for _ in range(5))]
     for document in deleted:
         publishing.delete_document(actor=world.editor, document_id=document.pk)
-    assert publishing.purge_deleted(batch=2) == 5
+    assert purging.purge_deleted(batch=2) == 5
     assert Document.objects.get(purged_at=None).pk == running.pk
 
 
@@ -230,10 +230,10 @@ def test_purge_waits_for_a_running_worker_and_not_for_a_dead_one(world: World) -
     lease = claim()
     stage(lease, ["one"])
     publishing.delete_document(actor=world.editor, document_id=document.pk)
-    assert publishing.purge_deleted() == 0
+    assert purging.purge_deleted() == 0
     assert Chunk.objects.count() == 1
     expire(lease.task_id)
-    assert publishing.purge_deleted() == 1
+    assert purging.purge_deleted() == 1
     assert not Chunk.objects.exists()
     assert (task(document, 1).state, task(document, 1).error_code) == ("DEAD", "DOCUMENT_DELETED")
 
@@ -251,7 +251,7 @@ def test_a_crash_between_purge_and_files_leaves_them_to_the_sweep(
     with monkeypatch.context() as patch:
         patch.setattr("documents.content.remove_abandoned", die)
         with pytest.raises(SystemExit):
-            publishing.purge_deleted()
+            purging.purge_deleted()
     assert len(files()) == 1
     assert content.sweep() == 1
     assert (files(), StoredContent.objects.count()) == (set(), 0)

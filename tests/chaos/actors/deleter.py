@@ -43,7 +43,7 @@ def _delete(stage: Stage, document: uuid.UUID, tenant: str) -> None:
 
 
 def _sweep(stage: Stage) -> None:
-    from documents.publishing import purge_deleted
+    from documents.purging import purge_deleted
 
     stage.patiently(purge_deleted)
 
