@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 from django.db import connection
 
@@ -25,6 +26,15 @@ def hold_tenant_alone(tenant_id: int) -> None:
     """Wait until nobody holds the tenant, and keep publishes and finishes out until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_TENANT_LOCKS, tenant_id])
+
+
+def moment() -> datetime:
+    """The database's time now. When something came into force, and how stale the rest is since, no web server's clock says;
+    asked for once the locks are held, so that what came later is told as later."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    return now
 
 
 def ensure_no_transaction() -> None:
