@@ -199,6 +199,7 @@ LOGGING = {
 KB_SEARCH_INDEX = "indexing.port.PostgresSearchIndex"  # implements documents.ports.SearchIndex
 KB_MAX_UPLOAD_BYTES: int = env.int("KB_MAX_UPLOAD_BYTES", default=50 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024  # form fields; files are limited by KB_MAX_UPLOAD_BYTES
+KB_MAX_STALENESS_SECONDS: int = env.int("KB_MAX_STALENESS_SECONDS", default=3600)  # then editors are told; 0: never
 KB_UPLOAD_GRACE_SECONDS: int = env.int("KB_UPLOAD_GRACE_SECONDS", default=24 * 3600)  # then staged uploads are orphans
 KB_IDEMPOTENCY_SECONDS: int = env.int("KB_IDEMPOTENCY_SECONDS", default=24 * 3600)
 
@@ -212,6 +213,8 @@ KB_MAX_RUN_SECONDS: float = env.float("KB_MAX_RUN_SECONDS", default=3600.0)  # a
 KB_STOP_GRACE_SECONDS: float = env.float("KB_STOP_GRACE_SECONDS", default=20.0)  # from SIGTERM to giving the lease back
 KB_WORKER_RUN_ONCE_API: bool = env.bool("KB_WORKER_RUN_ONCE_API", default=DEBUG)
 
+KB_INDEX_BUILD_MEMORY: int = env.int("KB_INDEX_BUILD_MEMORY", default=512 * 1024 * 1024)  # bytes
+KB_SHADOW_SHARE: float = env.float("KB_SHADOW_SHARE", default=0.0)  # of queries kept while a pipeline is built
 KB_PARSE_TIMEOUT: float = env.float("KB_PARSE_TIMEOUT", default=120.0)  # seconds
 KB_PARSE_MEMORY: int = env.int("KB_PARSE_MEMORY", default=1024 * 1024 * 1024)  # bytes of address space
 KB_LOCATOR_FAILURES: float = env.float("KB_LOCATOR_FAILURES", default=0.05)  # share of chunks
@@ -236,6 +239,7 @@ KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int(
     "KB_EMBEDDING_REQUESTS_PER_MINUTE", default=0
 )  # of all processes; 0: any
 KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
+KB_EMBEDDING_PRICE: float = env.float("KB_EMBEDDING_PRICE", default=0.0)  # of a million tokens; 0: not known
 
 # A language model that says of each chunk where in its document it stands; without a URL there is none.
 KB_CONTEXT_URL: str = env.str("KB_CONTEXT_URL", default="")
