@@ -18,6 +18,13 @@ from pgvector.django import VectorField
 
 from documents.models import Document, Tenant
 from indexing.cache_models import EmbeddedText, EmbeddingCache, ParseCache, SituationCache  # noqa: F401  (for Django)
+from indexing.freshness_models import ServedPointer, WithheldPointer  # noqa: F401  (for Django)
+from indexing.lifecycle_models import (  # noqa: F401  (for Django)
+    PipelineEvent,
+    PipelineExclusion,
+    PipelineGate,
+    ShadowQuery,
+)
 from indexing.provider_models import EmbeddingCanary, EmbeddingProvider, ProviderEvent  # noqa: F401  (for Django)
 from indexing.recompute_models import RecomputeItem, RecomputeRun  # noqa: F401  (for Django)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
@@ -49,6 +56,9 @@ class TenantPipeline(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="pipelines")
     pipeline = models.ForeignKey(Pipeline, models.PROTECT, related_name="tenants")
     role = models.CharField(max_length=10, choices=choices(PipelineRole))
+    changed_by_id = models.BigIntegerField(null=True)
+    changed_by_name = models.CharField(max_length=150, default="", db_default="", help_text="who chose this role")
+    changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "tenant_pipeline"

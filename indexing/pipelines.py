@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +30,12 @@ def default_config() -> dict[str, Any]:
     }
     context = default_context_config()
     return {**config, "context": context} if context else config
+
+
+def of_release(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The same choices with the parser, splitter and tokens of this release, which are the only ones that it has."""
+    splitter = {**config["splitter"], "revision": SPLITTER_REVISION, "unit": BUDGET_UNIT}
+    return {**config, "parser": PARSER_REVISION, "splitter": splitter, "lexical": TOKENIZER_REVISION}
 
 
 def splitter_config(strategy: str = "") -> dict[str, Any]:
@@ -82,10 +89,37 @@ def ensure_vector_index(*, pipeline_id: int, dimensions: int, using: str) -> Non
             return
         if found:
             cursor.execute(f"DROP INDEX CONCURRENTLY {name}")
-        cursor.execute(
-            f"CREATE INDEX CONCURRENTLY {name} ON chunk_vector USING hnsw (({expression}) {operators}) "
-            f"WHERE pipeline_id = {int(pipeline_id)}"
-        )
+        # The graph is built in this much memory, and far more slowly once it is full. No parallel workers: each would have
+        # a share of it in the server's shared memory, which containers keep small.
+        memory = int(settings.KB_INDEX_BUILD_MEMORY // 1024)
+        cursor.execute(f"SET maintenance_work_mem = '{memory}kB'; SET max_parallel_maintenance_workers = 0")
+        try:
+            cursor.execute(
+                f"CREATE INDEX CONCURRENTLY {name} ON chunk_vector USING hnsw (({expression}) {operators}) "
+                f"WHERE pipeline_id = {int(pipeline_id)}"
+            )
+        finally:
+            cursor.execute("RESET maintenance_work_mem; RESET max_parallel_maintenance_workers")
+
+
+def drop_unused_vector_index(pipeline: Pipeline, *, using: str) -> bool:
+    """Before many chunks are filled in: writing into a graph costs several times what building it at the end does. An index
+    that searches use is left alone, and False returned."""
+    if TenantPipeline.objects.filter(pipeline=pipeline, role=PipelineRole.SERVING).exists():
+        return False
+    name = vector_index_name(pipeline_id=pipeline.pk, dimensions=pipeline.dimensions)
+    with connections[using].cursor() as cursor:
+        cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+    return True
+
+
+def has_vector_index(pipeline: Pipeline) -> bool:
+    """Whether its index is there and whole."""
+    name = vector_index_name(pipeline_id=pipeline.pk, dimensions=pipeline.dimensions)
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name])
+        found: tuple[bool] | None = cursor.fetchone()
+    return found == (True,)
 
 
 def vector_index_name(*, pipeline_id: int, dimensions: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 from django.utils.translation import gettext as _
 
 from documents.errors import InvalidInput, NotFound
@@ -31,6 +32,7 @@ logger = logging.getLogger(__name__)
 MAX_QUERY = 1000  # characters
 MAX_LIMIT = 50  # hits
 DEPTH = 100  # chunks that each leg brings to the fusion
+MOST_SAMPLES = 500  # queries of a tenant kept while a pipeline is built
 SAMPLE = 300  # chunks that tell common words from rare ones until the terms are counted
 CALLER = ("user", "tenant", "pipeline")  # the parameters that say what may be found
 
@@ -95,16 +97,46 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
         raise InvalidInput(
             _("The limit is between 1 and %(most)d, not %(limit)d.") % {"most": MAX_LIMIT, "limit": limit}
         )
-    pipeline = serving_pipeline(home.pk)
-    if pipeline is None:
-        return Answer((), "", _milliseconds(started))
-    vector, notices = _query_vector(text, pipeline)
     tokens = query_tokens(text)
-    caller = {"user": user.pk, "tenant": home.pk, "pipeline": pipeline.pk}
-    found = ranked(pipeline, parameters(caller, vector=vector, tokens=tokens, limit=limit))
-    notices += _withheld(caller, tokens)
+    pipeline = serving_pipeline(home.pk)
+    while pipeline is not None:
+        vector, notices = _query_vector(text, pipeline)
+        caller = {"user": user.pk, "tenant": home.pk, "pipeline": pipeline.pk}
+        found = ranked(pipeline, parameters(caller, vector=vector, tokens=tokens, limit=limit))
+        notices += _withheld(caller, tokens)
+        # A switch since then: what stands by may be older by now than what another reader has been shown.
+        if (serving := serving_pipeline(home.pk)) == pipeline:
+            break
+        pipeline = serving
+    else:
+        return Answer((), "", _milliseconds(started))
+    _sample(text, caller)
     hits = tuple(_hit(item, tokens=set(tokens)) for item in found)
     return Answer(hits, pipeline.name, _milliseconds(started), tuple(notices))
+
+
+def documents_found(*, user: User, tenant_id: int, pipeline: Pipeline, query: str, limit: int) -> list[uuid.UUID]:
+    """The documents that the query would find for `user` if `pipeline` served, best first, each once: for its gate.
+
+    Raises what `search` raises for a query, and an `IndexingError` if its model cannot be reached.
+    """
+    text = _clean_query(query)
+    caller = {"user": user.pk, "tenant": tenant_id, "pipeline": pipeline.pk}
+    values = parameters(caller, vector=_embedded(text, pipeline), tokens=query_tokens(text), limit=MAX_LIMIT)
+    return list(dict.fromkeys(item["document_id"] for item in ranked(pipeline, values)))[:limit]
+
+
+def _sample(text: str, caller: dict[str, Any]) -> None:
+    """Keep some queries while another pipeline is built; that this cannot be done is no reason to answer nothing."""
+    if random.random() >= settings.KB_SHADOW_SHARE:  # noqa: S311 (a sample, no secret)
+        return
+    try:
+        with transaction.atomic():
+            row(
+                "lifecycle", "sample_query", tenant=caller["tenant"], user=caller["user"], query=text, most=MOST_SAMPLES
+            )
+    except Error:
+        logger.warning("a query could not be kept", exc_info=True)
 
 
 def _clean_query(query: str) -> str:
@@ -120,13 +152,16 @@ def _clean_query(query: str) -> str:
 def _query_vector(text: str, pipeline: Pipeline) -> tuple[str | None, list[Notice]]:
     """The query's vector, or None with a notice if the model cannot be reached or rests: words alone still find something."""
     try:
-        embedder = embedder_for(pipeline.config, timeout=settings.KB_SEARCH_EMBEDDING_TIMEOUT)
-        vector = provider_gate.send_now(partial(embedder.embed_query, text), provider=embedder.provider)
-        return literal(vector), []
+        return _embedded(text, pipeline), []
     except IndexingError as error:
         logger.warning("search goes on without vectors: %s", error.code)
         sentence = _("Results are found by their words only: the embedding model cannot be reached.")
         return None, [Notice("words_only", sentence)]
+
+
+def _embedded(text: str, pipeline: Pipeline) -> str:
+    embedder = embedder_for(pipeline.config, timeout=settings.KB_SEARCH_EMBEDDING_TIMEOUT)
+    return literal(provider_gate.send_now(partial(embedder.embed_query, text), provider=embedder.provider))
 
 
 def parameters(caller: dict[str, Any], *, vector: str | None, tokens: list[str], limit: int) -> dict[str, Any]:
@@ -174,6 +209,11 @@ def ranked(pipeline: Pipeline, values: dict[str, Any]) -> list[dict[str, Any]]:
         if found and found[0]["near_count"] >= min(DEPTH, values["limit"]):
             return found
     return run_statement(statement(pipeline, near="exact", words=words), values)
+
+
+def count_terms(*, tenant_id: int, pipeline_id: int) -> int:
+    """Count again in how many chunks each term stands; returns how many counts changed."""
+    return len(rows("search", "count_terms", tenant=tenant_id, pipeline=pipeline_id))
 
 
 def statement(pipeline: Pipeline, *, near: str, words: str) -> str:

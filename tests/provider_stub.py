@@ -130,6 +130,7 @@ class ProviderStub:
     def __init__(self, dimensions: int = 64, port: int = 0, api_key: str = "") -> None:
         """`api_key`: requests without it get 401; empty accepts all. `port` 0 takes a free one."""
         self.dimensions = dimensions
+        self.dimensions_of: dict[str, int] = {}  # of models that have others, as an endpoint with several does
         self.api_key = api_key
         self.faults: list[Fault | None] = []
         self.before_answer: Callable[[list[str]], None] | None = None
@@ -213,8 +214,9 @@ class ProviderStub:
         return fault(reply) if fault else reply
 
     def _honest(self, texts: list[str], model: str, *, weights: str) -> Reply:
+        dimensions = self.dimensions_of.get(model, self.dimensions)
         data = [
-            {"object": "embedding", "index": index, "embedding": embedding(text, self.dimensions, weights)}
+            {"object": "embedding", "index": index, "embedding": embedding(text, dimensions, weights)}
             for index, text in enumerate(texts)
         ]
         return Reply(body=json.dumps({"object": "list", "model": model, "data": data}).encode())

@@ -3,7 +3,10 @@ REVOKE DELETE ON index_task FROM :application;
 REVOKE UPDATE, DELETE ON task_event, pointer_log FROM :application;
 REVOKE INSERT ON pointer_log FROM :application;
 REVOKE UPDATE ON chunk, chunk_vector FROM :application;
-REVOKE INSERT, UPDATE, DELETE ON pipeline FROM :application;
+REVOKE UPDATE, DELETE ON pipeline FROM :application;
+REVOKE INSERT, UPDATE, DELETE ON pipeline_event FROM :application;
+REVOKE UPDATE, DELETE ON pipeline_gate FROM :application;
+REVOKE UPDATE ON pipeline_exclusion, shadow_query FROM :application;
 REVOKE UPDATE, DELETE ON embedding_canary FROM :application;
 -- A refused write is noted with its token and reason; when it was, the database says.
 REVOKE INSERT ON task_event FROM :application;

@@ -28,19 +28,19 @@ WHOLE = [
 TYPES = {
     "bigint": "after run past_tenant past_fair past_id tenant task actor user count content",
     "int": "past_priority version pipeline generation attempts max_failures priority done total depth limit cap dimensions "
-    "charge start end size shard shards outages throttles openings requests texts",
+    "charge start end size shard shards outages throttles openings requests texts serving candidate most",
     "uuid": "document after_document",
     "uuid[]": "keep documents only_documents",
     "timestamptz": "indexed_before",
-    "int[]": "paused",
-    "bigint[]": "timed_out",
+    "int[]": "paused same",
+    "bigint[]": "timed_out tenants",
     "float8": "seconds lease delay vector_weight lexical_weight longest_wait open_for cooldown overdue request_capacity "
     "requests_per_second text_capacity texts_per_second",
     "float8[]": "weights",
-    "bool": "leases retries probe_over succeeded readers_requested has_readers rebuild complete",
+    "bool": "leases retries probe_over succeeded readers_requested has_readers failed rebuild complete",
     "unknown": (  # as psycopg sends a str: the server must be able to tell its type from every place
         "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint sentence "
-        "vector any_term provider token detail outcome"
+        "vector any_term provider token detail query reason actor_name outcome"
     ),
     "text[]": "pools terms digests vectors media_types sources",
     "jsonb": "rows places gaps verification",

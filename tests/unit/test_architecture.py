@@ -20,16 +20,17 @@ LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     (
         "engine",
-        "audit recompute worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
+        "audit gate lifecycle recompute recompute_list recompute_plan worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
     ),
     ("stores", "sink queue cache canary provider_gate pauses port"),
     (
         "foundation",
-        "models cache_models provider_models recompute_models statements providers pipelines messages remarks groups retrying",
+        "models cache_models provider_models lifecycle_models recompute_models statements providers pipelines messages remarks groups retrying",
     ),
     (
         "pure",
         "states lease turns backoff breaker errors blocks locators identity lexical ranking citations inspection "
+        "pipeline_config evaluation "
         "inspection_page side_by_side rendering verification parsers splitters situating embedders shutdown supervisor",
     ),
 )

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from indexing import search
 from indexing.models import TenantPipeline
-from indexing.statements import rows
 from indexing.states import PipelineRole
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         tenants = list(serving.values_list("tenant_id", "pipeline_id"))
         changed = 0
         for tenant_id, pipeline_id in tenants:
-            changed += len(rows("search", "count_terms", tenant=tenant_id, pipeline=pipeline_id))
+            changed += search.count_terms(tenant_id=tenant_id, pipeline_id=pipeline_id)
         self.stdout.write(
             f"{timezone.localtime():%Y-%m-%d %H:%M:%S} Counted the terms of {len(tenants)} tenants for the search: "
             f"{changed} counts changed."
