@@ -39,26 +39,50 @@ def description(properties: Any) -> str:
 
 
 def chart(root: Any) -> Iterator[Piece]:
-    """The title, and what is drawn as a table: a row for each category, a column for each series. Raises
-    `DocumentTooLarge`."""
+    """The title, what stands at the axis of values, what is drawn as a table (a row for each category, a column for each
+    series, in its corner what the categories are), and what is written at single points. Raises `DocumentTooLarge`."""
     title = root.find("{*}chart/{*}title")
-    if title is not None and (text := _text(title)):
-        yield Piece(BlockKind.CAPTION, text)
+    categories, others = _axes(root)
+    for text in (_text(title) if title is not None else "", *others):
+        if text:
+            yield Piece(BlockKind.CAPTION, text)
     mac = root.find("{*}date1904")
     since_1904 = mac is not None and mac.get("val", "1") in ("1", "true")
     series = [_series(one, since_1904) for one in root.iter("{*}ser")] or list(_extended(root, since_1904))
     while series:  # series over the same categories are one table
-        categories = series[0][1]
-        yield from _table(categories, [(name, values) for name, own, values in series if own == categories])
-        series = [one for one in series if one[1] != categories]
+        shared = series[0][1]
+        yield from _table(categories, shared, [(name, values) for name, own, values in series if own == shared])
+        series = [one for one in series if one[1] != shared]
+    labels = [_text(label) for label in root.iter("{*}dLbl")]
+    if any(labels):
+        yield Piece(BlockKind.PARAGRAPH, "\n".join(filter(None, labels)))
 
 
-def _table(categories: Points, columns: list[tuple[str, Points]]) -> Iterator[Piece]:
+def _axes(root: Any) -> tuple[str, list[str]]:
+    """The titles of the axis of categories, and of the others. Two axes of values are those of x and y."""
+    titled = [(axis, _text(title)) for axis in root.iterfind(".//{*}plotArea/*") for title in axis.iterfind("{*}title")]
+    of_categories = [
+        text
+        for axis, text in titled
+        if axis.tag.rpartition("}")[2] in ("catAx", "dateAx") or axis.find("{*}catScaling") is not None
+    ]
+    if not of_categories and next(root.iter("{*}catAx", "{*}dateAx", "{*}catScaling"), None) is None:
+        of_categories = [text for axis, text in titled if _lies(axis)]
+    first = of_categories[0] if of_categories else ""
+    return first, [text for _, text in titled if text != first]
+
+
+def _lies(axis: Any) -> bool:
+    position = axis.find("{*}axPos")
+    return position is not None and position.get("val") in ("b", "t")
+
+
+def _table(corner: str, categories: Points, columns: list[tuple[str, Points]]) -> Iterator[Piece]:
     places = sorted(set(categories).union(*(values for _, values in columns)))
     limits.CELLS.check(len(places) * len(columns))
     rows = [(categories.get(at, ""), *(values.get(at, "") for _, values in columns)) for at in places]
     if rows:
-        names = ("", *(name for name, _ in columns))
+        names = (corner, *(name for name, _ in columns))
         header = [names] if any(names) else []
         yield Piece(BlockKind.TABLE, rows=(*header, *rows), header_rows=len(header))
 
@@ -128,9 +152,10 @@ def _shown(value: str, number_format: str, since_1904: bool) -> str:
 
 
 def _text(element: Any) -> str:
-    """The text of a title or of a series' name: written out, or as it was last in the sheet."""
-    written = [part.text or "" for part in element.iter("{*}t")]
-    return "".join(written or [part.text or "" for part in element.iter("{*}v")]).strip()
+    """The text of a title, a label or a series' name: written out, or as it was last in the sheet."""
+    lines = ("".join(part.text or "" for part in line.iter("{*}t")) for line in element.iter("{*}p"))
+    written = " ".join(line for line in lines if line.strip())
+    return (written or "".join(part.text or "" for part in element.iter("{*}t", "{*}v"))).strip()
 
 
 def diagram(root: Any) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""What stands on a sheet of an XLSX beside its cells: text boxes, notes and comments, each with the cells it lies on.
+"""What stands on a sheet of an XLSX beside its cells: text boxes, charts, diagrams, pictures, notes and comments, each with
+the cells it lies on.
 
 Elements: ECMA-376 part 1, 20.5.2 (drawings), 18.7 (notes); [MS-XLSX] 2.6.205 (comments that are answered).
 """
@@ -7,64 +8,143 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from lxml import etree
 
+from indexing.blocks import BlockKind
 from indexing.locators import Cells
-from indexing.parsers.xlsx_book import elements, range_of, relations_of, text_of
+from indexing.parsers.assemble import Piece
+from indexing.parsers.office_graphics import chart, description, diagram, read_xml
+from indexing.parsers.sheet_grid import Room
+from indexing.parsers.xlsx_book import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    attribute,
+    elements,
+    range_of,
+    relations_of,
+    text_of,
+)
+from indexing.parsers.xlsx_sheet import DAMAGED
 
-_ANCHORS = ("twoCellAnchor", "oneCellAnchor")
-
-
-def asides(package: zipfile.ZipFile, sheet: str) -> Iterator[tuple[Cells, str]]:
-    """Text boxes from the top down, then comments. Raises as `indexing.parsers.xlsx_sheet.DAMAGED` says."""
-    parts = [(kind, path) for kind, path in relations_of(package, sheet).values() if path in package.NameToInfo]
-    boxes = [box for kind, path in parts if kind == "drawing" for box in _boxes(package, path)]
-    yield from sorted(boxes, key=lambda box: (box[0][1], box[0][0]))
-    answered = [found for kind, path in parts if kind == "threadedComment" for found in _comments(package, path)]
-    yield from answered
-    places = {cells for cells, _ in answered}
-    for kind, path in parts:
-        if kind == "comments":  # for older programs an answered comment stands here again
-            yield from (note for note in _comments(package, path) if note[0] not in places)
-
-
-def _boxes(package: zipfile.ZipFile, path: str) -> Iterator[tuple[Cells, str]]:
-    for anchor in elements(package, path, *_ANCHORS):
-        left, top = _corner(anchor, "from", (1, 1))
-        right, bottom = _corner(anchor, "to", (left, top))
-        text = "\n".join("".join(part.text or "" for part in line.iter("{*}t")) for line in _lines(anchor)).strip()
-        if text:
-            yield (left, top, max(left, right), max(top, bottom)), text
+_ANCHORS = ("twoCellAnchor", "oneCellAnchor", "absoluteAnchor")
+_SHAPES = ("sp", "grpSp", "graphicFrame", "pic", "cxnSp")
+_BELOW_ALL = 1 << 30  # a row: what lies at a place of the page and not of a cell comes last
 
 
-def _lines(anchor: Any) -> Iterator[Any]:
-    """Paragraphs of what is shown, once: newer shapes are there again as older programs can draw them."""
-    pending = [anchor]
-    while pending:
-        element = pending.pop()
-        name = etree.QName(element).localname if isinstance(element.tag, str) else ""
-        if name == "p":
-            yield element
-        elif name != "Fallback" and not (name == "sp" and _is_hidden(element)):
-            pending += reversed(element)
+@dataclass(slots=True)
+class Asides:
+    """What was read, with its place; `hidden`: texts of what is not shown; `is_whole`: whether all could be read."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    is_whole: bool = True
+
+
+def read_asides(package: zipfile.ZipFile, sheet: str, room: Room) -> Asides:
+    """Drawings from the top down, then comments. Raises `DocumentTooLarge`."""
+    found = Asides()
+    try:
+        parts = [(kind, path) for kind, path in relations_of(package, sheet).values() if path in package.NameToInfo]
+        for kind, path in parts:
+            if kind == "drawing":
+                _Drawing(package, path, room, found).read()
+        found.pieces.sort(key=lambda piece: (piece.cells[1], piece.cells[0]) if piece.cells else (_BELOW_ALL, 0))
+        for comment in _all_comments(package, parts):
+            room.take(comment.text)
+            found.pieces.append(comment)
+    except DAMAGED:
+        found.is_whole = False
+    return found
+
+
+class _Drawing:
+    """One drawing. An object of it that cannot be read costs only itself."""
+
+    def __init__(self, package: zipfile.ZipFile, path: str, room: Room, found: Asides) -> None:
+        self._package, self._path, self._room, self._found = package, path, room, found
+        self._relations = relations_of(package, path)
+
+    def read(self) -> None:
+        for anchor in elements(self._package, self._path, *_ANCHORS):
+            cells = _cells(anchor)
+            for piece in self._pieces(anchor):
+                if piece.text or piece.rows:
+                    for text in (piece.text, *(cell for row in piece.rows for cell in row)):
+                        self._room.take(text)  # one chart may be shown ten thousand times
+                    piece.cells = cells
+                    self._found.pieces.append(piece)
+
+    def _pieces(self, anchor: Any) -> Iterator[Piece]:
+        """Of what is shown, once: newer shapes are there again as older programs can draw them."""
+        lines: list[str] = []
+        pending = [anchor]
+        while pending:
+            element = pending.pop()
+            name = etree.QName(element).localname if isinstance(element.tag, str) else ""
+            if name in _SHAPES and _is_hidden(element):
+                self._found.hidden += [text for line in element.iter("{*}p") if (text := _line(line).strip())]
+            elif name == "p":
+                lines.append(_line(element))
+            elif name == "cNvPr":
+                yield Piece(BlockKind.CAPTION, description(element))
+            elif name in ("chart", "relIds"):
+                yield from self._graphic(name, element)
+            elif name != "Fallback":
+                pending += reversed(element)
+        yield Piece(BlockKind.PARAGRAPH, "\n".join(lines).strip())
+
+    def _graphic(self, name: str, element: Any) -> Iterator[Piece]:
+        try:
+            _, path = self._relations[attribute(element, "id" if name == "chart" else "dm")]
+            root = read_xml(self._package.read(path))
+            if name == "chart":
+                yield from chart(root)
+            else:
+                yield from (Piece(BlockKind.LIST_ITEM, text) for text in diagram(root))
+        except DAMAGED:
+            self._found.is_whole = False
+
+
+def _line(paragraph: Any) -> str:
+    return "".join(part.text or "" for part in paragraph.iter("{*}t"))
 
 
 def _is_hidden(shape: Any) -> bool:
-    return any(found.get("hidden") in ("1", "true") for found in shape.iter("{*}cNvPr"))
+    own = next(shape.iter("{*}cNvPr"), None)
+    return own is not None and own.get("hidden") in ("1", "true")
 
 
-def _corner(anchor: Any, name: str, default: tuple[int, int]) -> tuple[int, int]:
-    corner = anchor.find(f"{{*}}{name}")
-    if corner is None:
-        return default
-    return int(corner.findtext("{*}col", "0")) + 1, int(corner.findtext("{*}row", "0")) + 1
+def _cells(anchor: Any) -> Cells | None:
+    """None for what lies at a place of the page."""
+    start, end = anchor.find("{*}from"), anchor.find("{*}to")
+    if start is None:
+        return None
+    left, top = _corner(start)
+    right, bottom = _corner(end) if end is not None else (left, top)
+    return left, top, max(left, right), max(top, bottom)
 
 
-def _comments(package: zipfile.ZipFile, path: str) -> Iterator[tuple[Cells, str]]:
+def _corner(corner: Any) -> tuple[int, int]:
+    """(column, row), as far as a sheet reaches."""
+    column, row = int(corner.findtext("{*}col", "0")) + 1, int(corner.findtext("{*}row", "0")) + 1
+    return min(max(column, 1), MOST_COLUMNS), min(max(row, 1), MOST_ROWS)
+
+
+def _all_comments(package: zipfile.ZipFile, parts: list[tuple[str, str]]) -> Iterator[Piece]:
+    answered = [found for kind, path in parts if kind == "threadedComment" for found in _comments(package, path)]
+    yield from answered
+    places = {piece.cells for piece in answered}
+    for kind, path in parts:
+        if kind == "comments":  # for older programs an answered comment stands here again
+            yield from (note for note in _comments(package, path) if note.cells not in places)
+
+
+def _comments(package: zipfile.ZipFile, path: str) -> Iterator[Piece]:
     for comment in elements(package, path, "comment", "threadedComment"):
         written = comment.find("{*}text")
         text = "" if written is None else (text_of(written) or written.text or "").strip()
         if text:
-            yield range_of(comment.get("ref", "")), text
+            yield Piece(BlockKind.PARAGRAPH, text, cells=range_of(comment.get("ref", "")))

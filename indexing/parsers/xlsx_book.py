@@ -27,12 +27,11 @@ WORKBOOK = "xl/workbook.xml"
 
 @dataclass(frozen=True, slots=True)
 class SheetPart:
-    """A sheet as the workbook lists it. `path` is None where the file does not say where it is."""
+    """A sheet as the workbook lists it, of cells or of one chart. `path` is None where the file does not say where it is."""
 
     name: str
     path: str | None
     is_hidden: bool
-    is_chart: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,8 @@ def read_book(package: zipfile.ZipFile) -> Book:
     by_kind = dict(relations.values())
     sheets = []
     for sheet in workbook.iter("{*}sheet"):
-        kind, path = relations.get(_attribute(sheet, "id"), ("", None))
-        hidden = sheet.get("state", "visible") != "visible"
-        sheets.append(SheetPart(sheet.get("name", ""), path, hidden, kind in ("chartsheet", "dialogsheet")))
+        _, path = relations.get(attribute(sheet, "id"), ("", None))
+        sheets.append(SheetPart(sheet.get("name", ""), path, is_hidden=sheet.get("state", "visible") != "visible"))
     properties = next(workbook.iter("{*}workbookPr"), None)
     return Book(
         sheets=tuple(sheets),
@@ -111,7 +109,7 @@ def _parsed(package: zipfile.ZipFile, part: str) -> Any:
     return etree.fromstring(package.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
 
 
-def _attribute(element: Any, name: str) -> str:
+def attribute(element: Any, name: str) -> str:
     """An attribute of another namespace, which differs between the two kinds of files."""
     return next((str(value) for key, value in element.items() if etree.QName(key).localname == name), "")
 

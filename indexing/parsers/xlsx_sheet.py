@@ -15,9 +15,11 @@ from typing import Any
 
 from lxml import etree
 
+from indexing.blocks import LeftOutReason
 from indexing.locators import Cells
 from indexing.parsers.number_formats import is_value, show, show_serial
 from indexing.parsers.sheet_grid import Cell, Room, Sheet
+from indexing.parsers.sheet_printing import printed
 from indexing.parsers.xlsx_book import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -40,11 +42,13 @@ DAMAGED = (etree.XMLSyntaxError, LookupError, ValueError, TypeError, OverflowErr
 
 @dataclass(slots=True)
 class SheetReading:
-    """`hidden`: cells of hidden rows and columns. `is_calculated`: whether every formula's result is in the file. `is_whole`:
-    whether all was read; a cell that makes no sense is left out, and what stands behind damaged XML."""
+    """`hidden`: cells of hidden rows and columns. `furniture`: what is printed above and below the sheet.
+    `is_calculated`: whether every formula's result is in the file. `is_whole`: whether all was
+    read; a cell that makes no sense is left out, and what stands behind damaged XML."""
 
     sheet: Sheet
     hidden: list[Cell] = field(default_factory=list)
+    furniture: list[tuple[LeftOutReason, str]] = field(default_factory=list)
     is_calculated: bool = True
     is_whole: bool = True
 
@@ -63,7 +67,7 @@ def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: 
     sheet, merged, headers, columns = reading.sheet, list[Cells](), list[Cells](), set[int]()
     hidden_rows = dict[tuple[int, int], Cell]()
     rows, is_filtered, number = set[int](), False, 0
-    for element in elements(package, path, "row", "col", "mergeCell", "pane", "autoFilter"):
+    for element in elements(package, path, "row", "col", "mergeCell", "pane", "autoFilter", "headerFooter"):
         name = etree.QName(element).localname
         if name == "row":
             number = int(element.get("r", number + 1))
@@ -85,6 +89,8 @@ def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: 
         elif name == "pane" and element.get("state") in ("frozen", "frozenSplit"):
             frozen = int(float(element.get("ySplit", "0")))
             headers += [(1, 1, MOST_COLUMNS, frozen)] if frozen else []
+        elif name == "headerFooter":
+            reading.furniture += printed(element)
         elif name == "autoFilter" and element.get("ref"):
             left, top, right, _ = range_of(element.get("ref"))
             headers.append((left, top, right, top))

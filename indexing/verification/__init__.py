@@ -5,7 +5,7 @@ parser's.
 |---|---|
 | PDF | PDFium's text of the claimed regions, of whole pages between them |
 | pictures, scanned pages | only that page and region exist: recognised text is the parser's own reading |
-| XLSX, XLS, ODS | the claimed cells, by calamine |
+| XLSX, XLS, ODS | the claimed cells, by calamine; of an XLSX also the XML of what lies beside the sheet's cells |
 | PPTX | the claimed slide's XML, with its notes, tables and charts |
 | HTML, DOCX | all text of the file, in order: these formats have no places of their own |
 | text, Markdown, CSV, JSON, code | the claimed lines |

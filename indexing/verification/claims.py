@@ -107,4 +107,4 @@ def _texts(blocks: Sequence[Block], start: int, end: int) -> Iterator[str]:
 
 def _coarser(locator: Locator) -> Locator:
     """Page, sheet and slide stay: a reader finds the text from there, and nothing is marked that is not it."""
-    return replace(locator, region=None, region_end=None, cells=None, lines=None)
+    return replace(locator, region=None, region_end=None, cells=None, areas=(), lines=None)

@@ -1,5 +1,5 @@
-"""Spreadsheets: the claimed cells, read by calamine. It knows values and not how they are shown, so numbers and dates are
-compared as such: what is shown is the cell's value, rounded or written another way."""
+"""Spreadsheets: the claimed cells, read by calamine, and what lies on them. Calamine knows values and not how they are shown,
+so numbers and dates are compared as such: what is shown is the cell's value, rounded or written another way."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from html import unescape
 from typing import Any
 
+from lxml import etree
 from python_calamine import CalamineError, CalamineWorkbook
 
 from indexing.locators import Cells, cells_from_name
 from indexing.verification.claims import Claim, Outcome
 from indexing.verification.measure import ENOUGH, Place, units
+from indexing.verification.sheet_asides import Beside, values_beside
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+")
 _MOST_PLACES = 5_000_000  # of a sheet
 _SHEETS = re.compile(r"xl/worksheets/[^/]+\.xml")
 _PLACE = re.compile(rb'<(?:\w+:)?c r="([A-Z]{1,3})(\d{1,7})"')
-_BESIDE = re.compile(r"xl/(?:drawings|comments|threadedComments)[^_]*\.xml")
-_WRITTEN = re.compile(rb"<(?:\w+:)?(?:t|text)(?: [^>]*)?>([^<]+)<")
 _EPOCH = datetime(1899, 12, 30)  # day 0 of a sheet, where days are not told from numbers
 _LAST_DAY = 2_958_465  # 9999-12-31
 _SCALES = (1.0, 100.0, 1e-3, 1e-6, 1e-9)  # as written, in per cent, in thousands, millions, billions
@@ -38,19 +37,21 @@ def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
     except CalamineError:  # damaged: our parser gets along with more than calamine does
         yield from [Outcome.NOT_CHECKABLE] * len(claims)
         return
-    aside = lru_cache(maxsize=1)(lambda: _beside_cells(content))
+    beside = lru_cache(maxsize=2)(lambda name: _beside_cells(content, name))
     sheet = lru_cache(maxsize=2)(lambda name: _Sheet(book.get_sheet_by_name(name)))
     for claim in claims:
         name, cells = claim.locator.sheet, claim.locator.cells
-        if name not in book.sheet_names or cells is None:
+        if name not in book.sheet_names:
             yield Outcome.ELSEWHERE
+        elif not claim.texts:
+            yield Outcome.NOT_CHECKABLE
         else:
             try:
-                values = sheet(name).values(cells)
+                values = sheet(name).values(cells) if cells is not None else []
             except CalamineError:
                 yield Outcome.NOT_CHECKABLE
                 continue
-            found = _holds(values, claim.texts) or (aside() and _holds([*values, aside()], claim.texts))
+            found = _holds(values, claim.texts) or _holds([*values, *_lying_on(beside(name), cells)], claim.texts)
             yield Outcome.FOUND if found else Outcome.ELSEWHERE
 
 
@@ -72,13 +73,26 @@ def _number_of(column: bytes) -> int:
     return cells_from_name(f"{column.decode()}1:{column.decode()}1")[0]
 
 
-def _beside_cells(content: bytes) -> str:
-    """Text boxes and comments of an XLSX, which calamine does not read; of all sheets together."""
+def _beside_cells(content: bytes, sheet: str) -> Beside:
+    """Of an XLSX; what cannot be read again says nothing."""
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        return ""
+        return []
     with zipfile.ZipFile(io.BytesIO(content)) as package:
-        parts = [package.read(name) for name in package.namelist() if _BESIDE.match(name)]
-    return "\n".join(unescape(text.decode("utf-8", "replace")) for part in parts for text in _WRITTEN.findall(part))
+        try:
+            return values_beside(package, sheet)
+        except (etree.XMLSyntaxError, KeyError, ValueError):
+            return []
+
+
+def _lying_on(beside: Beside, cells: Cells | None) -> list[str | float]:
+    """What lies on some of `cells`, or nowhere in particular."""
+    return [value for place, values in beside if _touch(place, cells) for value in values]
+
+
+def _touch(one: Cells | None, other: Cells | None) -> bool:
+    if one is None or other is None:
+        return one is None
+    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
 
 
 class _Sheet:

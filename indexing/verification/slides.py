@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import posixpath
 import zipfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -12,9 +11,9 @@ from lxml import etree
 
 from indexing.verification.claims import Claim, Outcome
 from indexing.verification.measure import Place
+from indexing.verification.relations import RELATION, relations
 from indexing.verification.word_text import text_of
 
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _WITH_TEXT = ("/notesSlide", "/chart", "/diagramData", "/chartEx", "/comments")
 
 
@@ -35,31 +34,17 @@ def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
 def _slides(package: zipfile.ZipFile) -> list[str]:
     """Parts of the slides in the order in which they are shown."""
     main = next(name for name in package.namelist() if name.lower() == "ppt/presentation.xml")
-    targets = {identity: target for identity, _, target in _relations(package, main)}
+    targets = {identity: target for identity, _, target in relations(package, main)}
     found = []
     for element in etree.fromstring(package.read(main)).iter("{*}sldId"):
-        found.append(targets[str(element.get(_RELATION))])
+        found.append(targets[str(element.get(RELATION))])
     return found
 
 
 def _text(package: zipfile.ZipFile, part: str) -> str:
     """With the words that the parser puts above notes."""
-    related = [(kind, target) for _, kind, target in _relations(package, part) if kind.endswith(_WITH_TEXT)]
+    related = [(kind, target) for _, kind, target in relations(package, part) if kind.endswith(_WITH_TEXT)]
     names = set(package.namelist())
     above = ["Notes", "备注"] if any(kind.endswith("/notesSlide") for kind, _ in related) else []
     parts = [part, *(target for _, target in related)]
     return "\n".join([*above, *(text_of(package.read(name)) for name in parts if name in names)])
-
-
-def _relations(package: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str, str]]:
-    """Name, kind and target of what a part refers to inside of the file."""
-    folder, name = posixpath.split(part)
-    try:
-        listed = package.read(f"{folder}/_rels/{name}.rels")
-    except KeyError:
-        return
-    for relation in etree.fromstring(listed):
-        if relation.get("TargetMode") != "External":
-            target = str(relation.get("Target", ""))
-            path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
-            yield str(relation.get("Id")), str(relation.get("Type")), path

@@ -72,9 +72,39 @@ def ods(body: str) -> bytes:
     return stream.getvalue()
 
 
+def drawn(anchors: str, chart: str) -> bytes:
+    """A sheet with a drawing, which may refer to a chart as “c”."""
+    kinds, name = "http://schemas.openxmlformats.org/officeDocument/2006/relationships", "Relationship"
+    relation = f'<Relationships><{name} Id="{{}}" Type="{kinds}/{{}}" Target="{{}}"/></Relationships>'
+    added = {
+        "xl/worksheets/_rels/sheet1.xml.rels": relation.format("d", "drawing", "/xl/drawings/drawing1.xml"),
+        "xl/drawings/drawing1.xml": f'<d:wsDr xmlns:d="d" xmlns:c="c" xmlns:r="r">{anchors}</d:wsDr>',
+        "xl/drawings/_rels/drawing1.xml.rels": relation.format("c", "chart", "/xl/charts/chart1.xml"),
+        "xl/charts/chart1.xml": chart,
+    }
+    return archive({**parts(), **{name: part.encode() for name, part in added.items()}})
+
+
+ANCHOR = "<d:twoCellAnchor><d:from><d:col>{}</d:col><d:row>3</d:row></d:from>{}</d:twoCellAnchor>"
+CHART = '<c:chart r:id="c"/>'
+POINTS = "<c:x xmlns:c='c'><c:ser><c:val>" + "".join(f"<c:pt idx='{n}'><c:v>1</c:v></c:pt>" for n in range(1_000))
 CELL = '<table:table-cell table:number-columns-repeated="{}"><text:p>x</text:p></table:table-cell>'
 ROW = '<table:table table:name="t"><table:table-row table:number-rows-repeated="{}">{}</table:table-row></table:table>'
 
+add(
+    "chart-shown-again.xlsx",
+    lambda _: drawn(ANCHOR.format(1, CHART) * 1_000, f"{POINTS}</c:val></c:ser></c:x>"),
+    LARGE,
+    "one chart in a thousand places",
+)
+add("chart-cut.xlsx", lambda _: drawn(ANCHOR.format(1, CHART), POINTS), HARMLESS, "a chart that ends in its middle")
+add(
+    "chart-beyond.xlsx",
+    lambda _: drawn(ANCHOR.format(10**30, CHART), f"{POINTS}</c:val></c:ser></c:x>"),
+    HARMLESS,
+    "a chart where no sheet has cells",
+)
+add("chart-itself.xlsx", lambda _: drawn(CHART, ANCHOR.format(1, CHART) * 100), HARMLESS, "a chart that is a drawing")
 add("good.xlsx", lambda _: archive(parts()), HARMLESS, "an ordinary one")
 add(
     "doctype.xlsx",

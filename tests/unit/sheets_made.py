@@ -80,3 +80,20 @@ def rows_into(book: Workbook, *rows: list[Any]) -> Any:
     for row in rows:
         book.active.append(row)
     return book.active
+
+
+def with_drawing(content: bytes, anchors: str, *, kind: str = "worksheets", **added: str) -> bytes:
+    """A book whose first sheet has a drawing; parts that the drawing refers to by “c1”, “c2”… are `added`, charts all."""
+    relations = "".join(
+        f'<Relationship Id="c{number}" Type="x/chart" Target="/{name.replace("__", "/").replace("_xml", ".xml")}"/>'
+        for number, name in enumerate(added, 1)
+    )
+    drawing = f'<d:wsDr xmlns:d="x" xmlns:a="y" xmlns:c="z" xmlns:r="r">{anchors}</d:wsDr>'
+    parts = {
+        "xl__drawings__drawing1_xml": drawing,
+        "xl__drawings___rels__drawing1_xml.rels": f'<Relationships xmlns="y">{relations}</Relationships>',
+        f"xl__{kind}___rels__sheet1_xml.rels": '<Relationships xmlns="y"><Relationship Id="d" Type="x/drawing" '
+        'Target="../drawings/drawing1.xml"/></Relationships>',
+        **added,
+    }
+    return changed(content, "xl/workbook.xml", b"", b"", **{name: part.encode() for name, part in parts.items()})
