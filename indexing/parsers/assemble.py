@@ -11,6 +11,7 @@ from indexing.errors import NoText
 from indexing.locators import Cells, Locator, Region
 from indexing.parsers import limits
 from indexing.parsers.clean import clean, one_line, tidy
+from indexing.parsers.encoded import told, without_encoded
 from indexing.parsers.language import language_of
 
 BETWEEN_BLOCKS = "\n\n"
@@ -61,17 +62,18 @@ def assemble(
     left_out: Iterable[LeftOut] = (),
 ) -> ParsedDocument:
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
-    paragraph is one; on a slide it holds up to the slide's end. More of anything than `limits` allow is `DocumentTooLarge`.
+    paragraph is one; on a slide it holds up to the slide's end. Of files written out in letters only the beginning stays. More of anything than `limits` allow is `DocumentTooLarge`.
 
     `language`: where the file declares it reliably; else it is told by the text.
     A piece without a place has only its span: nobody can look up a line that is not the file's.
     """
     blocks: list[Block] = []
     texts: list[str] = []
+    encoded: list[str] = []
     above: list[tuple[int, str]] = []  # open headings, outermost first
     start, cells = 0, 0
     slide: int | None = None
-    for piece in pieces:
+    for piece in (_readable(piece, encoded) for piece in pieces):
         rows, header_rows, text = _text_of(piece)
         if not text.strip():
             continue
@@ -118,8 +120,17 @@ def assemble(
         pages=pages,
         language=language or language_of(text),
         gaps=tuple(gaps),
-        left_out=tuple(left_out),
+        left_out=(*left_out, *told(encoded)),
     )
+
+
+def _readable(piece: Piece, encoded: list[str]) -> Piece:
+    known = len(encoded)
+    text = without_encoded(piece.text, encoded)
+    rows = tuple(tuple(without_encoded(cell, encoded) for cell in row) for row in piece.rows)
+    if len(encoded) == known:
+        return piece
+    return replace(piece, text=text, rows=rows, parts=piece.parts if piece.kind is BlockKind.TABLE else ())
 
 
 def _path(piece: Piece, above: list[tuple[int, str]]) -> tuple[str, ...]:

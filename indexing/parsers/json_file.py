@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 from documents.media_types import JSON
@@ -11,6 +12,7 @@ from indexing.locators import Locator
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import one_line
+from indexing.parsers.encoded import told, without_encoded
 from indexing.parsers.encoding import decode_text
 from indexing.parsers.json_values import Array, Object, Scalar, Value, read_values
 
@@ -29,10 +31,12 @@ _ANSWERS = ("answer", "a", "答案", "答", "回答")
 def parse(content: bytes) -> ParsedDocument:
     """JSON and JSON Lines. Raises `NoText`, `DocumentCorrupt` with the line that is not JSON, or `DocumentTooLarge`. The
     title is what the outermost object is called."""
-    values = read_values(decode_text(content))
+    encoded: list[str] = []
+    # Here and not when it is written down: how long a value is decides how it is shown.
+    values = read_values(decode_text(content), shortened=partial(without_encoded, found=encoded))
     whole = values[0] if len(values) == 1 else Array((1, 1), values)
     title = _named(whole, _NAMES)
-    return assemble(JSON, _blocks(whole, ()), title=title.text if title else None)
+    return assemble(JSON, _blocks(whole, ()), title=title.text if title else None, left_out=told(encoded))
 
 
 def _blocks(value: Value, path: Path) -> Iterator[Piece]:
@@ -107,7 +111,7 @@ def _flat(path: str, value: Value) -> Iterator[tuple[str, Value]]:
         path, value = waiting.pop()
         characters += len(path)
         limits.CHARACTERS.check(characters)
-        if isinstance(value, Object):
+        if isinstance(value, Object) and value.members:
             waiting += [(f"{path}.{key}" if path else key, member) for key, member in reversed(value.members)]
         elif isinstance(value, Array) and not _is_line(value):
             waiting += [(path, item) for item in reversed(value.items)]

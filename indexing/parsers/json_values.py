@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from indexing.errors import DocumentCorrupt
@@ -47,17 +48,18 @@ class Object:
 Value = Scalar | Array | Object
 
 
-def read_values(source: str) -> list[Value]:
-    """The values that stand one after the other in `source`: one, but for JSON Lines.
+def read_values(source: str, *, shortened: Callable[[str], str] = str) -> list[Value]:
+    """The values that stand one after the other in `source`: one, but for JSON Lines; of strings what `shortened` leaves.
 
     Raises `DocumentCorrupt` with the line that is not JSON, or `DocumentTooLarge`.
     """
-    return _Reader(_LINE_ENDS.sub("\n", source)).read()
+    return _Reader(_LINE_ENDS.sub("\n", source), shortened).read()
 
 
 class _Reader:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, shortened: Callable[[str], str]) -> None:
         self._source = source
+        self._shortened = shortened
         self._line = 1
         self._values: list[Value] = []
         self._open: list[Array | Object] = []
@@ -89,7 +91,7 @@ class _Reader:
         if self._expects in ("key", "first key"):
             self._key[-1], self._expects = (text, first), "colon"
         else:
-            self._take(Scalar(text, (first, self._line)))
+            self._take(Scalar(self._shortened(text), (first, self._line)))
 
     def _unescaped(self, token: str) -> str:
         if "\\" not in token:

@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.media_types import HTML
 from indexing.blocks import LeftOut, LeftOutReason
 from indexing.errors import NoText
 from indexing.locators import Locator
 from indexing.parsers.clean import clean
 from indexing.parsers.html import parse
+from indexing.splitters import split
+from indexing.verification import claims_of, verify
 from tests.unit.blocks_asserts import check, outline, squeezed
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><title> Safety
@@ -212,6 +215,17 @@ def test_no_text_goes_without_a_name(source: str, kept: str, left_out: list[tupl
     document = check(parse(f"<main>{source}</main>".encode()))
     assert document.text == kept
     assert [(part.reason, part.text) for part in document.left_out] == left_out
+
+
+def test_files_in_the_text_are_kept_out_by_name() -> None:
+    address = f"data:font/woff2;base64,{'d09GMgAB' * 600}"
+    source = f"<p>Paste <code>{address}</code> into 样式表。</p><img src='{address}' alt=图标>".encode()
+    document = check(parse(source))
+    assert document.text == "Paste data:font/woff2;base64,… into 样式表。\n\n图标"
+    assert document.left_out == (LeftOut(LeftOutReason.ENCODED, f"{address[:60]}…"),)
+    assert (
+        verify(source, HTML, claims_of(document, split(document, title="", count_tokens=len, budget=400))).failed == ()
+    )
 
 
 def test_words_in_drawings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -9,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents.media_types import JSON, UnsupportedFile, detect
+from indexing.blocks import LeftOut, LeftOutReason
 from indexing.errors import DocumentCorrupt, DocumentTooLarge, NoText
 from indexing.messages import error_sentence
 from indexing.parsers import limits
 from indexing.parsers.clean import clean
 from indexing.parsers.json_file import parse
+from indexing.splitters import split
+from indexing.verification import claims_of, verify
 from tests.unit.blocks_asserts import check, outline
 
 DOCUMENT = """\
@@ -187,3 +191,57 @@ def test_no_value_is_lost(value: object, indent: int | None, escaped: bool) -> N
         block.locator.lines and 1 <= block.locator.lines[0] <= block.locator.lines[1] <= last
         for block in document.blocks
     )
+
+
+def keys(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [*value, *(key for member in value.values() for key in keys(member))]
+    return [key for item in value for key in keys(item)] if isinstance(value, list) else []
+
+
+NESTED = st.recursive(
+    st.sampled_from(["text", 1, {}, [], "长" * 250]),
+    lambda values: (
+        st.lists(values, max_size=2) | st.dictionaries(st.sampled_from(["a", "键", "c d"]), values, max_size=2)
+    ),
+    max_leaves=12,
+)
+
+
+@given(NESTED, st.integers(0, 8))
+def test_no_key_is_lost_however_deep(value: object, depth: int) -> None:
+    for level in range(depth):
+        value = {f"level{level}": value}
+    try:
+        text = parse(json.dumps(value).encode()).text
+    except NoText:
+        text = ""
+    assert all(key in text for key in keys(value))
+
+
+@pytest.mark.parametrize("empty", ["{}", "[]", "[[], {}]", '{"inner": {}}'])
+def test_a_key_of_nothing_is_a_key(empty: str) -> None:
+    source = '{"a": ' * 7 + '{"未定": %s, "b": 1}' % empty + "}" * 7
+    assert "未定" in check(parse(source.encode())).text
+
+
+def test_files_in_values_are_kept_out_by_name() -> None:
+    letters = base64.b64encode(bytes(range(256)) * 20).decode()
+    records = [{"城市": name, "图": f"data:image/png;base64,{letters}"} for name in ("北京", "上海")]
+    source = json.dumps({"cities": records, "raw": letters}).replace("/", "\\/")  # as some programs write it
+    document = check(parse(source.encode()))
+    assert outline(document) == [
+        ("h1", "cities"),
+        ("table", "城市 | 图\n北京 | data:image/png;base64,…\n上海 | data:image/png;base64,…"),
+        ("paragraph", "raw: AAECAwQFBgcICQoL…"),
+    ]
+    address = f"data:image/png;base64,{letters}"[:60]
+    assert document.left_out == (LeftOut(LeftOutReason.ENCODED, f"{address}… | {address}… | {letters[:60]}…"),)
+    claims = claims_of(document, split(document, title="", count_tokens=len, budget=400))
+    assert verify(source.encode(), JSON, claims).failed == ()
+
+
+@pytest.mark.parametrize("text", ["data:,Hello", "x" * 999, "2026" * 99, "a-b/" * 99, "元数据:" + "表" * 400])
+def test_what_can_be_read_stays(text: str) -> None:
+    document = parse(json.dumps([text]).encode())
+    assert (document.text, document.left_out) == (text, ())

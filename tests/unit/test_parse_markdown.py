@@ -224,6 +224,14 @@ def test_what_raw_html_hides(source: str, kept: list[str], hidden: str | None) -
         assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, hidden),)
 
 
+@pytest.mark.parametrize("address", ["data:application/pdf;base64,", "data:image/svg+xml;charset=utf-8;base64,"])
+def test_files_in_addresses_are_kept_out_by_name(address: str) -> None:
+    source = f"见 [附件]({address}{'QUJD' * 50}) 之后\n\n```css\na {{ src: url({address}{'QUJD' * 50}) }}\n```\n"
+    document = check(parse(source.encode()))
+    assert document.text == f"见 [附件]({address}…) 之后\n\na {{ src: url({address}…) }}"
+    assert [(part.reason, part.text.count(address[:20])) for part in document.left_out] == [(LeftOutReason.ENCODED, 2)]
+
+
 def test_choices_in_raw_html_are_named() -> None:
     document = check(parse("城市 <select><option>北京</option></select>\n\n<noscript>\noff\n</noscript>\n".encode()))
     assert document.text == "城市"
