@@ -254,6 +254,7 @@ def _switch(*, actor: User | None, tenant_id: int, pipeline_id: int, hide_behind
         _move(own, PipelineRole.SERVING, actor)
         # What was left out there comes back with its pointer; the list is about this switch.
         PipelineExclusion.objects.filter(tenant_id=tenant_id, pipeline_id=serving.pipeline_id).delete()
+        publishing.promote_searchable(tenant_id=tenant_id)
         _forget_samples(tenant_id)
 
 

@@ -439,6 +439,29 @@ def test_a_search_that_a_switch_overtakes_is_asked_again(
     assert answer.pipeline == candidate.name
 
 
+def test_a_version_that_waits_comes_into_force_with_the_switch(world: World, candidate: Pipeline) -> None:
+    """Under `publish_when_ready`: the finish under the candidate could not do it, since readers were not served from there."""
+    document = published(world)
+    work(world)
+    publishing.set_staleness(
+        actor=world.editor, document_id=document.pk, revision=None, staleness=Document.Staleness.PUBLISH_WHEN_READY
+    )
+    next_version(world, document, "# Travel\n\nThe limit is 300 yuan.")
+    held = claim()
+    assert held.pipeline_id == serving(world).pk
+    finished(claim())
+    document.refresh_from_db()
+    assert (document.published_version, found(world)) == (1, [1])
+
+    assert examine(world, candidate).passed
+    serve(world, candidate)
+    document.refresh_from_db()
+    assert (document.published_version, found(world, "one")) == (2, [2])
+    finished(held)
+    document.refresh_from_db()
+    assert document.published_version == 2
+
+
 def test_there_is_no_way_to_a_pipeline_that_is_not_there(world: World) -> None:
     for act in (lifecycle.begin, lifecycle.serve, lifecycle.retire):
         with pytest.raises(NotFound):
