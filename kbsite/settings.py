@@ -240,6 +240,7 @@ KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int(
 )  # of all processes; 0: any
 KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
 KB_EMBEDDING_PRICE: float = env.float("KB_EMBEDDING_PRICE", default=0.0)  # of a million tokens; 0: not known
+KB_EMBEDDING_PRICE: float = env.float("KB_EMBEDDING_PRICE", default=0.0)  # of a million tokens; 0: not known
 
 # A language model that says of each chunk where in its document it stands; without a URL there is none.
 KB_CONTEXT_URL: str = env.str("KB_CONTEXT_URL", default="")

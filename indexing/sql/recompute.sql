@@ -150,3 +150,23 @@ SELECT i.id, t.id AS task_id FROM recompute_item i JOIN index_task t ON t.id = i
 -- How many documents of a run came to which outcome. No row: nothing is listed.
 SELECT outcome, reason = 'CURRENT' AS current, count(*) AS count FROM recompute_item
  WHERE run_id = %(run)s GROUP BY 1, 2;
+
+-- name: sample
+-- What a few documents' texts are like: how many there are, their tokens, and how many of them have a vector of this model.
+-- One row always (nulls: they have none). `same`: pipelines that cut texts in the same way, so that theirs would be sent.
+SELECT count(*) AS texts, sum(c.tokens)::bigint AS tokens,
+       count(*) FILTER (WHERE c.pipeline_id = ANY(%(same)s::int[]) AND EXISTS (
+           SELECT 1 FROM embedding_cache e
+            WHERE e.tenant_id = c.tenant_id AND e.text_digest = c.embedded_digest AND e.fingerprint = %(fingerprint)s)) AS cached
+  FROM (SELECT DISTINCT ON (document_id) document_id, pipeline_id, version_number, generation FROM search_pointer
+         WHERE document_id = ANY(%(documents)s::uuid[])
+         ORDER BY document_id, pipeline_id = %(pipeline)s DESC, pipeline_id = ANY(%(same)s::int[]) DESC, pipeline_id) p
+  JOIN chunk c ON c.document_id = p.document_id AND c.pipeline_id = p.pipeline_id AND c.version_number = p.version_number
+              AND c.generation = p.generation;
+
+-- name: pace
+-- Chunks that a worker made a second, from claim to finish, by the last orders of a pipeline that succeeded. One row always
+-- (null: none did among the last 5000 orders).
+SELECT (sum(progress_total) / nullif(sum(extract(epoch FROM finished_at - started_at)), 0))::float8 AS per_second
+  FROM (SELECT * FROM index_task ORDER BY id DESC LIMIT 5000) t
+ WHERE t.pipeline_id = %(pipeline)s AND t.state = 'SUCCEEDED';
