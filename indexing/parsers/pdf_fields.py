@@ -56,7 +56,8 @@ def with_fields(glyphs: list[Glyph], fields: Sequence[Field]) -> list[Glyph]:
         for at, text in enumerate(f"{field.text} " if field.is_tick else f" {field.text}"):
             used[place] += 1
             x = left + at * width
-            added.append(Glyph(text, place + used[place] * _STEP, (x, top, x + width, bottom)))
+            order = place + used[place] * _STEP
+            added.append(Glyph(text, order, (x, top, x + width, bottom), int(place)))
     return sorted([*glyphs, *added], key=lambda glyph: glyph.order)
 
 

@@ -55,7 +55,7 @@ def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
     for index in range(count):
         code = unicode_of(handle, index)
         if code in (0xA, 0xD):
-            glyphs.append(Glyph("\n", index, _NOWHERE))
+            glyphs.append(Glyph("\n", index, _NOWHERE, index))
         elif code and box_of(handle, index, box):
             x0, y0 = to_display(box.left, box.top)
             x1, y1 = to_display(box.right, box.bottom)
@@ -63,7 +63,7 @@ def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
                 x0, x1 = x1, x0
             if y0 > y1:
                 y0, y1 = y1, y0
-            glyphs.append(Glyph(chr(code), index, (x0, y0, x1, y1)))
+            glyphs.append(Glyph(chr(code), index, (x0, y0, x1, y1), index))
     return glyphs
 
 
@@ -150,7 +150,7 @@ def join_spaced(text: str) -> str:
 def _look(text_page: Any, glyphs: Sequence[Glyph]) -> tuple[float, bool, str, bool]:
     """Font size in points, whether all of the line is bold, its font's name and whether that is a typewriter's: from its
     first, middle and last glyph."""
-    sample = [int(glyph.order) for glyph in (glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1])]
+    sample = [glyph.number for glyph in (glyphs[0], glyphs[len(glyphs) // 2], glyphs[-1])]
     sizes = sorted(_size(text_page, index) for index in sample)
     fonts = {_font(text_page, index) for index in sample}
     bold = all(font.weight >= _BOLD_WEIGHT or _BOLD.search(font.name) is not None for font in fonts)

@@ -16,6 +16,7 @@ from indexing.parsers.pdf_words import CORRIDOR, Row, Word, is_number, rows_of, 
 _LONGEST_MEAN_CELL = 500  # characters; above it the rules frame a layout
 _MOST_HEADER_ROWS = 6
 _CUT = 0.15  # share of words
+_SILENT = 0.6  # share of rows; a form has words beside those that are to be filled in
 _UNRULED = 3  # rows of numbers between two rules: these part groups of rows
 _YEAR = re.compile(r"(?:19|20)\d\d年?")
 
@@ -25,7 +26,7 @@ LinesOf = Callable[[Sequence[Glyph]], list[Line]]
 def ruled_table(grid: Grid, glyphs: Sequence[Glyph], page: int, lines_of: LinesOf) -> Table | None:
     """None where the rules are no table's. `glyphs`: those inside, with the line feeds, in reading order."""
     texts = _texts(grid, glyphs, lines_of)
-    if not _is_table(texts) or _cuts_words(grid, glyphs):
+    if not _is_table(texts) or _is_chart(grid, texts) or _cuts_words(grid, glyphs):
         return None
     header = _header_rows(grid, texts)
     rows, regions = _rows(grid, texts, header)
@@ -140,6 +141,12 @@ def _is_table(texts: dict[Cell, str]) -> bool:
     if sum(1 for count in filled.values() if count >= 2) < 2:
         return False
     return sum(map(len, texts.values())) <= _LONGEST_MEAN_CELL * len(texts)
+
+
+def _is_chart(grid: Grid, texts: dict[Cell, str]) -> bool:
+    """Whether most of its rows say nothing, as between the lines of a chart."""
+    silent = sum(not any(owner in texts for owner in owners) for owners in grid.owners)
+    return silent > _SILENT * len(grid.owners)
 
 
 def _cuts_words(grid: Grid, glyphs: Sequence[Glyph]) -> bool:

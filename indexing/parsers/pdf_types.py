@@ -10,11 +10,13 @@ from indexing.parsers.assemble import Rows
 
 
 class Glyph(NamedTuple):
-    """A character on a page; `order` is its place in PDFium's reading order. Line feeds have an empty region."""
+    """A character on a page; `order` is its place in the order of reading, `number` that of a character in PDFium's, to ask how
+    it looks. Line feeds have an empty region."""
 
     text: str
     order: float
     region: Region
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

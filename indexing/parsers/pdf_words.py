@@ -14,7 +14,7 @@ from indexing.parsers.pdf_lines import join_spaced
 from indexing.parsers.pdf_types import Glyph
 
 _LEAST_LETTERS = 4  # different ones, to tell a font by
-_TYPEWRITER = 2.0  # times as wide as in other fonts are its spaces
+TYPEWRITER = 2.0  # times as wide as in other fonts are its spaces
 WORD_GAP = 0.1  # of the height of a line: a wider one is a space
 _ON_LINE = 0.5  # likewise: how far the middle of a glyph may be from that of the row's highest one
 _CJK_SPACE = 0.14  # likewise, between Chinese characters
@@ -86,7 +86,7 @@ def _spacing(row: Sequence[Glyph]) -> float:
     widths = {glyph.text: glyph.region[2] - glyph.region[0] for glyph in row if glyph.text.isascii()}
     if sum(map(str.isalpha, widths)) < _LEAST_LETTERS:
         return 1.0
-    return _TYPEWRITER if max(widths.values()) - min(widths.values()) < 0.1 * max(widths.values()) else 1.0
+    return TYPEWRITER if max(widths.values()) - min(widths.values()) < 0.1 * max(widths.values()) else 1.0
 
 
 def is_number(text: str) -> bool:
