@@ -5,11 +5,15 @@ Pure data; JSON round-trips through `to_json` / `from_json`. Character positions
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from indexing.locators import Locator
+from indexing.locators import Cells, Locator, cells_from_name, cells_name
+from indexing.typed import as_written
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BlockKind(StrEnum):
@@ -30,6 +34,7 @@ class GapReason(StrEnum):
     UNREADABLE = "unreadable"  # damaged, or no parser understands it
     NOT_RECOGNISED = "not_recognised"  # a picture in which no text was found, or none surely enough
     NOT_CALCULATED = "not_calculated"  # formulas of a sheet whose results are not in the file
+    PICTURE = "picture"  # in an Office file: damaged, in a format that is not read, or with lines that are unsure
     OVER_LIMIT = "over_limit"  # a picture beyond the number of pictures that are read
 
 
@@ -118,30 +123,51 @@ class Gap:
     page: int | None = None
     sheet: str | None = None
     slide: int | None = None
+    cells: Cells | None = None  # of the sheet; the whole sheet, or no cell in particular, where None
 
     def to_json(self) -> dict[str, Any]:
-        values = {"reason": self.reason.value, "page": self.page, "sheet": self.sheet, "slide": self.slide}
-        return {name: value for name, value in values.items() if value is not None}
+        cells = cells_name(self.cells) if self.cells else None
+        values = {"page": self.page, "sheet": self.sheet, "slide": self.slide, "cells": cells}
+        return {"reason": self.reason.value, **_known(values)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Gap:
-        return cls(GapReason(data["reason"]), data.get("page"), data.get("sheet"), data.get("slide"))
+        return cls(
+            GapReason(data["reason"]),
+            data.get("page"),
+            data.get("sheet"),
+            data.get("slide"),
+            cells_from_name(data["cells"]) if "cells" in data else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Text of the file that is kept out of the document's text on purpose, and the pages it stands on, if it has some."""
+    """Text of the file that is kept out of the document's text on purpose, and where it stands: on these pages, or on this
+    sheet (in these cells, where it is not all over it) or slide."""
 
     reason: LeftOutReason
     text: str
     pages: tuple[int, ...] = ()
+    sheet: str | None = None
+    cells: Cells | None = None
+    slide: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"reason": self.reason.value, "text": self.text, "pages": list(self.pages)}
+        cells = cells_name(self.cells) if self.cells else None
+        values = {"sheet": self.sheet, "cells": cells, "slide": self.slide}
+        return {"reason": self.reason.value, "text": self.text, "pages": list(self.pages), **_known(values)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> LeftOut:
-        return cls(LeftOutReason(data["reason"]), data["text"], tuple(data["pages"]))
+        return cls(
+            LeftOutReason(data["reason"]),
+            data["text"],
+            tuple(data["pages"]),
+            data.get("sheet"),
+            cells_from_name(data["cells"]) if "cells" in data else None,
+            data.get("slide"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +200,31 @@ class ParsedDocument:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ParsedDocument:
+    def from_json(cls, data: Any) -> ParsedDocument:
+        """It comes from another process or from a store. Raises `ValueError` for anything that `to_json` would not write."""
+        document = as_written(cls._read, data)
+        if not document._is_sound():
+            raise ValueError("The document does not fit its text.")
+        return document
+
+    def _is_sound(self) -> bool:
+        """Whether every block is where it says, after the one before it, and its fields agree with each other."""
+        last = 0
+        for block in self.blocks:
+            start, end = block.locator.span
+            if start < last or self.text[start:end] != block.text or len(block.text) != end - start:
+                return False
+            if any(not start <= part.span[0] <= part.span[1] <= end for part in block.parts):
+                return False
+            if (block.kind is BlockKind.HEADING) != (block.level is not None and 1 <= block.level <= 6):
+                return False
+            if block.header_rows > len(block.rows) or not 0 <= (block.confidence or 0) <= 1:
+                return False
+            last = end
+        return "\0" not in self.text and not _SURROGATE.search(self.text)
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> ParsedDocument:
         return cls(
             media_type=data["mediaType"],
             text=data["text"],
@@ -216,3 +266,7 @@ class Chunk:
             "locator": self.locator.to_json(),
             "tokens": self.tokens,
         }
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -12,7 +12,8 @@ Region = tuple[float, float, float, float]
 Cells = tuple[int, int, int, int]
 """(first column, first row, last column, last row), 1-based: B4:F17 is (2, 4, 6, 17)."""
 
-_RANGE = re.compile(r"([A-Z]{1,7})(\d{1,9}):([A-Z]{1,7})(\d{1,9})")
+_RANGE = re.compile(r"([A-Z]{1,7})(\d{1,9})(?::([A-Z]{1,7})(\d{1,9}))?")
+_EMPTY_ROWS = 1  # between a title and its table, or between parts of one table
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Locator:
     `span` is [start, end) in `ParsedDocument.text`, in Unicode code points. `page` is 1-based, as a PDF reader counts;
     `page_label` is what is printed on it, where that differs (“iii”). `region` lies on `page`, `region_end` on `page_end`;
     pages between them are covered whole. `lines` is the first and last line of the file, 1-based, for text, Markdown, code,
-    JSON and CSV. `slide` is 1-based. HTML and DOCX have no places of their own: the headings above a text say where it is.
+    JSON and CSV. `slide` is 1-based. `areas`: the ranges in `cells` that it really is, where it is several apart. HTML and
+    DOCX have no places of their own: the headings above a text say where it is.
     """
 
     span: tuple[int, int]
@@ -36,6 +38,7 @@ class Locator:
     cells: Cells | None = None
     slide: int | None = None
     parent: tuple[int, int] | None = None
+    areas: tuple[Cells, ...] = ()
 
     @property
     def last_page(self) -> int | None:
@@ -62,6 +65,7 @@ class Locator:
             "lines": list(self.lines) if self.lines else None,
             "sheet": self.sheet,
             "cells": cells_name(self.cells) if self.cells else None,
+            "areas": [cells_name(area) for area in self.areas] or None,
             "slide": self.slide,
             "parent": list(self.parent) if self.parent else None,
         }
@@ -82,6 +86,7 @@ class Locator:
             cells=cells_from_name(cells) if cells else None,
             slide=data.get("slide"),
             parent=(parent[0], parent[1]) if parent else None,
+            areas=tuple(map(cells_from_name, data.get("areas", ()))),
         )
 
 
@@ -92,6 +97,7 @@ def covering(span: tuple[int, int], places: Sequence[Locator]) -> Locator:
     lines = [place.lines for place in places if place.lines is not None]
     sheets = {place.sheet for place in places}
     cells = [place.cells for place in places if place.cells is not None] if len(sheets) == 1 else []
+    areas = joined_cells(cells)
     return Locator(
         span=span,
         page=first,
@@ -103,6 +109,7 @@ def covering(span: tuple[int, int], places: Sequence[Locator]) -> Locator:
         sheet=places[0].sheet,
         cells=_cells_around(cells) if cells else None,
         slide=places[0].slide,
+        areas=tuple(areas) if len(areas) > 1 else (),
     )
 
 
@@ -113,8 +120,9 @@ def around(regions: Sequence[Region]) -> Region:
 
 
 def cells_name(cells: Cells) -> str:
-    """“B4:F17”, as spreadsheets write it."""
-    return f"{column_name(cells[0])}{cells[1]}:{column_name(cells[2])}{cells[3]}"
+    """“B4:F17”, of one cell “B4”, as spreadsheets write it."""
+    first, last = f"{column_name(cells[0])}{cells[1]}", f"{column_name(cells[2])}{cells[3]}"
+    return first if first == last else f"{first}:{last}"
 
 
 def cells_from_name(name: str) -> Cells:
@@ -122,7 +130,20 @@ def cells_from_name(name: str) -> Cells:
     match = _RANGE.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is no range of cells.")
-    return _column_number(match[1]), int(match[2]), _column_number(match[3]), int(match[4])
+    left, top = _column_number(match[1]), int(match[2])
+    return (left, top, _column_number(match[3]), int(match[4])) if match[3] else (left, top, left, top)
+
+
+def joined_cells(ranges: Sequence[Cells]) -> list[Cells]:
+    """`ranges`, from the top down, those as one that a reader sees as one: they overlap, stand below each other in the same
+    columns (a title above its table, say), or go on beside each other in the same rows."""
+    found: list[Cells] = []
+    for cells in ranges:
+        while (other := next((known for known in found if _are_one(known, cells)), None)) is not None:
+            found.remove(other)
+            cells = _cells_around([other, cells])
+        found.append(cells)
+    return sorted(found, key=lambda cells: (cells[1], cells[0]))
 
 
 def column_name(number: int) -> str:
@@ -158,3 +179,14 @@ def _around_on(page: int | None, places: Sequence[Locator]) -> Region | None:
 def _cells_around(cells: Sequence[Cells]) -> Cells:
     lefts, tops, rights, bottoms = zip(*cells, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _are_one(one: Cells, other: Cells) -> bool:
+    columns_apart = max(one[0], other[0]) - min(one[2], other[2])  # 1: side by side; below: in the same columns
+    rows_apart = max(one[1], other[1]) - min(one[3], other[3])
+    narrow, wide = sorted((one, other), key=lambda cells: cells[2] - cells[0])
+    return (
+        (columns_apart <= 0 and rows_apart <= 0)
+        or (wide[0] <= narrow[0] and narrow[2] <= wide[2] and rows_apart <= 1 + _EMPTY_ROWS)
+        or ((one[1], one[3]) == (other[1], other[3]) and columns_apart == 1)
+    )

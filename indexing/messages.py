@@ -18,7 +18,7 @@ from indexing.errors import (
 )
 from indexing.parsers import limits
 from indexing.splitters.sections import BETWEEN_HEADINGS
-from indexing.states import Pool, Stage, TaskState, TaskType
+from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
 
 def _classes(base: type[IndexingError]) -> Iterator[type[IndexingError]]:
@@ -53,6 +53,13 @@ TYPES: dict[str, str] = {
     TaskType.INDEX: noop("Index a version"),
     TaskType.REINDEX: noop("Index a version anew"),
     TaskType.RECOMPUTE: noop("Recompute in bulk"),
+}
+
+ROLES: dict[str, str] = {
+    PipelineRole.BUILDING: noop("Being built"),
+    PipelineRole.SERVING: noop("Serves"),
+    PipelineRole.STANDBY: noop("Stands by"),
+    PipelineRole.RETIRED: noop("Retired"),
 }
 
 STAGES: dict[str, str] = {
@@ -96,6 +103,8 @@ MOVE_REASONS: dict[str, str] = {
 COUNTED = (Stage.EMBED, Stage.INDEX)
 """Stages whose progress counts chunks one by one; the others are over in a moment or cannot be counted."""
 
+
+MOST_AREAS = 5  # ranges of cells that a place names
 
 NAME_PLACES = frozenset(
     error.code for error in (EmbeddingInputRejected, EmbeddingBadResponse, EmbeddingTimeout, VerificationFailed)
@@ -212,7 +221,9 @@ def _slide_words(locator: dict[str, Any]) -> str:
 
 
 def _sheet_words(locator: dict[str, Any]) -> str:
-    sheet, cells = locator.get("sheet"), locator.get("cells")
+    sheet = locator.get("sheet")
+    areas = locator.get("areas") or [cells for cells in [locator.get("cells")] if cells]
+    cells = gettext(", ").join(areas[:MOST_AREAS]) + ("…" if len(areas) > MOST_AREAS else "")
     if sheet is None:
         return gettext("cells %(cells)s") % {"cells": cells} if cells else ""
     named = gettext("sheet “%(sheet)s”") % {"sheet": sheet}

@@ -19,15 +19,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from documents import downloads
-from documents.errors import DocumentsError, NotFound
+from documents.errors import BeingUpdated, DocumentsError, NotFound
 from documents.models import Tenant
 from documents.querysets import tenants_where
 from indexing import passages
 from indexing.citations import permalink
 from indexing.lexical import index_tokens, query_tokens
 from indexing.messages import locator_words
-from indexing.remarks import missing_words
-from indexing.search import Answer, Hit, search
+from indexing.remarks import near_words
+from indexing.search import Answer, Hit, being_updated, search
 
 LIMIT = 10  # hits on the page
 SPAN = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
@@ -97,7 +97,10 @@ def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: i
         "place": locator_words(passage.locator) if passage.locator else "",
         "document_id": document_id,
     }
-    return render(request, "site/passage.html", context, status=200 if passage.is_current else 410)
+    if passage.is_withheld:
+        context["being_updated"] = being_updated(passage.title)
+    replaced = not passage.is_current and not passage.is_withheld
+    return render(request, "site/passage.html", context, status=410 if replaced else 200)
 
 
 @never_cache
@@ -110,7 +113,8 @@ def original_page(request: HttpRequest, document_id: uuid.UUID, version_number: 
     except NotFound as error:
         raise Http404 from error
     except DocumentsError as error:
-        return render(request, "site/unavailable.html", {"error": error.message}, status=503)
+        status = 409 if isinstance(error, BeingUpdated) else 503
+        return render(request, "site/unavailable.html", {"error": error.message}, status=status)
 
 
 def _span(written: str) -> tuple[int, int] | None:
@@ -128,6 +132,7 @@ def _shown(answer: Answer, *, query: str, carried: str) -> dict[str, Any]:
     return {
         "hits": [_shown_hit(hit, carried) for hit in answer.hits],
         "notices": [notice.message for notice in answer.notices],
+        "is_updating": any(notice.code == BeingUpdated.code for notice in answer.notices),
         # There is always something nearest in meaning; a reader should know when that is all there is.
         "nearest_only": bool(answer.hits) and not any(_contains(hit, words) for hit in answer.hits),
         "seconds": answer.took_ms / 1000,
@@ -148,7 +153,7 @@ def _shown_hit(hit: Hit, carried: str) -> ShownHit:
         snippet=marked(hit.snippet, hit.marks),
         version=f"v{hit.version_number}",
         freshness=_freshness(hit.freshness),
-        missing=missing_words(hit.gaps),
+        missing=" ".join(near_words(hit.gaps, hit.locator)),
         url=f"{hit.permalink}&{carried}",
     )
 

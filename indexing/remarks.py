@@ -21,6 +21,7 @@ REASONS: dict[str, str] = {
     GapReason.NOT_CALCULATED: noop(
         "formulas whose results are not in the file: open it in its program and save it again"
     ),
+    GapReason.PICTURE: noop("a picture whose text could not be read"),
     GapReason.OVER_LIMIT: noop("not read: the document has more pictures than are read"),
 }
 
@@ -56,20 +57,33 @@ def gaps_words(gaps: Gaps) -> list[str]:
     return named
 
 
-def missing_words(gaps: Gaps) -> str:
-    """For readers: “2 pages of this document could not be read.” Empty where nothing is missing."""
-    uncalculated = [gap for gap in gaps if gap["reason"] == GapReason.NOT_CALCULATED]
-    unread = [gap for gap in gaps if gap["reason"] != GapReason.NOT_CALCULATED]
-    pages, slides, sheets = (sum(unit in gap for gap in unread) for unit in ("page", "slide", "sheet"))
-    parts = len(unread) - pages - slides - sheets
-    counted = (
-        (pages, _pages(pages)),
-        (slides, _slides(slides)),
-        (sheets, _sheets(sheets)),
-        (parts, gettext("Part of this document could not be read.")),
-        (len(uncalculated), gettext("This document has formulas without stored results.")),
-    )
-    return " ".join(words for count, words in counted if count)
+def near(gaps: Gaps, locator: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those on the sheet or slide of a place, on its pages and the ones before and after them; all that name no place."""
+    return [gap for gap in gaps if _is_near(gap, locator)]
+
+
+def _is_near(gap: dict[str, Any], locator: dict[str, Any]) -> bool:
+    first = locator.get("page")
+    if "page" in gap and first is not None:
+        return bool(first - 1 <= gap["page"] <= (locator.get("pageEnd") or first) + 1)
+    return all(gap[unit] == locator.get(unit, gap[unit]) for unit in ("sheet", "slide") if unit in gap)
+
+
+def near_words(gaps: Gaps, locator: dict[str, Any]) -> list[str]:
+    """For a reader of a hit: what is missing around it, by name, and in how many other parts of its document."""
+    around = near(gaps, locator)
+    sentences = []
+    if around:
+        named = gettext("; ").join(gaps_words(around))
+        sentences.append(gettext("Missing near here: %(gaps)s.") % {"gaps": named})
+    if others := len(gaps) - len(around):
+        words = ngettext(
+            "%(count)d other part of this document is not searchable.",
+            "%(count)d other parts of this document are not searchable.",
+            others,
+        )
+        sentences.append(words % {"count": others})
+    return sentences
 
 
 def text_remarks(gaps: Gaps, verification: dict[str, Any] | None) -> list[str]:
@@ -114,10 +128,11 @@ def verification_words(verification: dict[str, Any]) -> str:
 
 
 def left_out_words(left_out: LeftOut) -> str:
-    """“Page header, pages 1–9”."""
+    """“Page header, pages 1–9”, “Hidden text, sheet “Prices”, cells B4:F17”."""
     words = gettext(LEFT_OUT[left_out.reason])
     pages = [{"reason": "", "page": page} for page in left_out.pages]
-    return gettext(", ").join([words, *map(locator_words, _joined(pages)[:MOST_NAMED])])
+    places = [*map(locator_words, _joined(pages)[:MOST_NAMED]), locator_words(left_out.to_json())]
+    return gettext(", ").join([words, *filter(None, places)])
 
 
 def _joined(gaps: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -133,30 +148,3 @@ def _joined(gaps: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         else:
             joined += same
     return joined
-
-
-def _pages(count: int) -> str:
-    words = ngettext(
-        "%(count)d page of this document could not be read.",
-        "%(count)d pages of this document could not be read.",
-        count,
-    )
-    return words % {"count": count}
-
-
-def _slides(count: int) -> str:
-    words = ngettext(
-        "%(count)d slide of this document could not be read.",
-        "%(count)d slides of this document could not be read.",
-        count,
-    )
-    return words % {"count": count}
-
-
-def _sheets(count: int) -> str:
-    words = ngettext(
-        "%(count)d sheet of this document could not be read.",
-        "%(count)d sheets of this document could not be read.",
-        count,
-    )
-    return words % {"count": count}

@@ -28,6 +28,7 @@ class GapSerializer(serializers.Serializer[Any]):
     page = serializers.IntegerField(required=False)
     sheet = serializers.CharField(required=False)
     slide = serializers.IntegerField(required=False)
+    cells = serializers.CharField(required=False, help_text="“B4:F17” of the sheet; without, no cell in particular.")
     message = serializers.SerializerMethodField()
 
     def get_message(self, gap: dict[str, Any]) -> str:
@@ -200,7 +201,11 @@ class HitSerializer(serializers.Serializer[Hit]):
         allow_null=True, help_text="null unless the pipeline finds small chunks and shows the passage around them."
     )
     gaps = serializers.SerializerMethodField(
-        help_text=f"Parts of the document that could not be read; of many {MOST_GAPS}."
+        help_text="Parts that could not be read near the text: of its sheet or slide, or of its pages and the ones before "
+        f"and after them; of many {MOST_GAPS}."
+    )
+    otherGaps = serializers.SerializerMethodField(
+        help_text="How many parts elsewhere in the document could not be read."
     )
     notices = serializers.SerializerMethodField(
         help_text="The same in a sentence for a reader; none if nothing is missing."
@@ -208,11 +213,14 @@ class HitSerializer(serializers.Serializer[Hit]):
 
     @extend_schema_field(GapSerializer(many=True))
     def get_gaps(self, hit: Hit) -> Any:
-        return GapSerializer(hit.gaps[:MOST_GAPS], many=True).data
+        return GapSerializer(remarks.near(hit.gaps, hit.locator)[:MOST_GAPS], many=True).data
+
+    def get_otherGaps(self, hit: Hit) -> int:
+        return len(hit.gaps) - len(remarks.near(hit.gaps, hit.locator))
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_notices(self, hit: Hit) -> list[str]:
-        return [remarks.missing_words(hit.gaps)] if hit.gaps else []
+        return remarks.near_words(hit.gaps, hit.locator)
 
 
 class NoticeSerializer(serializers.Serializer[Notice]):

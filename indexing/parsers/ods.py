@@ -20,7 +20,7 @@ from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.number_formats import is_value
 from indexing.parsers.package import check_package
-from indexing.parsers.sheet_grid import Cell, Room, Sheet
+from indexing.parsers.sheet_grid import Cell, Place, Room, Sheet, around_places
 from indexing.parsers.sheet_tables import pieces_of
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -56,9 +56,10 @@ def parse(content: bytes) -> ParsedDocument:
     for table in root.iterfind(f".//{_OFFICE}spreadsheet/{_TABLE}table"):
         sheet, hidden = _sheet(table, room, bold)
         if table.get(f"{_TABLE}style-name") in hidden_styles:
-            hidden, sheet = [*sheet.cells.values(), *hidden], Sheet(sheet.name)
+            hidden, sheet = sheet.cells | hidden, Sheet(sheet.name)
         if hidden:
-            left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in hidden)))
+            text = limits.excerpt(cell.text for cell in hidden.values())
+            left_out.append(LeftOut(LeftOutReason.HIDDEN, text, sheet=sheet.name, cells=around_places(hidden)))
         pieces += pieces_of(sheet, room)
     return assemble(ODS, pieces, left_out=left_out)
 
@@ -73,9 +74,10 @@ def _refuse_encrypted(content: bytes) -> None:
         return  # the checks that follow say what is wrong
 
 
-def _sheet(table: Any, room: Room, bold: set[str]) -> tuple[Sheet, list[Cell]]:
+def _sheet(table: Any, room: Room, bold: set[str]) -> tuple[Sheet, dict[Place, Cell]]:
     """The cells that are shown, and those of hidden rows and columns; not what is folded away in an outline."""
-    sheet, hidden, merged, rows, number = Sheet(table.get(f"{_TABLE}name")), list[Cell](), list[Cells](), list[int](), 1
+    sheet, hidden = Sheet(table.get(f"{_TABLE}name")), dict[Place, Cell]()
+    merged, rows, number = list[Cells](), list[int](), 1
     columns = _hidden_columns(table)
     for row in table.iter(f"{_TABLE}table-row"):
         repeated = _count(row, "number-rows-repeated")
@@ -90,7 +92,7 @@ def _sheet(table: Any, room: Room, bold: set[str]) -> tuple[Sheet, list[Cell]]:
                 if repetition:
                     room.take(cell.text)
                 if is_hidden or column in columns:
-                    hidden.append(cell)
+                    hidden[number + repetition, column] = cell
                     continue
                 sheet.cells[number + repetition, column] = cell
                 if across > 1 or down > 1:

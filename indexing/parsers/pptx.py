@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -22,17 +23,20 @@ from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import is_cjk
 from indexing.parsers.office_graphics import chart, description, diagram, read_xml
 from indexing.parsers.package import check_package
+from indexing.parsers.pictures import Pictures
 from indexing.parsers.pptx_lists import Labels
 from indexing.parsers.pptx_order import in_reading_order
 from indexing.parsers.pptx_slides import is_title, left_out_reason, resolve_alternatives, slides_of
 from indexing.parsers.pptx_tables import read_table
 from indexing.parsers.pptx_text import is_formula, paragraph_text
+from indexing.parsers.scans import Scans
 
 # What programs call a presentation that nobody has named.
 _NO_TITLE = re.compile(
     r"(?i)(?:microsoft )?powerpoint(?: presentation| 演示文稿)?|(?:presentation|演示文稿)\s?\d*"
     r"|slide ?1|幻灯片 ?1|untitled|无标题"
 )
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
 _GRAPHIC = "{http://schemas.openxmlformats.org/drawingml/2006/main}graphic"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 # What the library raises for parts that are missing or not what they should be.
@@ -42,7 +46,7 @@ _DAMAGE = (
 )
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge`, `UnsupportedDocument` or `NoText`.
 
     The title is that of the first slide, else the one in the file's properties, which templates leave behind.
@@ -57,17 +61,18 @@ def parse(content: bytes) -> ParsedDocument:
             raise limits.DOCX_DEPTH.exceeded() from error
         raise DocumentCorrupt() from error
     limits.PAGES.check(len(slides))
-    pieces, gaps, left_out = list[Piece](), list[Gap](), list[LeftOut]()
+    pieces, gaps, left_out, pictures = list[Piece](), list[Gap](), list[LeftOut](), Pictures(scans)
     for number, slide in enumerate(slides, 1):
-        found = _Slide(number)
+        is_hidden = slide.element.get("show") in ("0", "false")
+        found = _Slide(number, None if is_hidden else pictures)
         try:
             on_slide = list(found.pieces(slide))
         except _DAMAGE:
             gaps.append(Gap(GapReason.UNREADABLE, slide=number))
             continue
-        if slide.element.get("show") in ("0", "false"):
+        if is_hidden:
             texts = (piece.text or " ".join(map(" ".join, piece.rows)) for piece in on_slide)
-            left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(texts), (number,)))
+            left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(texts), slide=number))
         else:
             pieces += on_slide
             limits.BLOCKS.check(len(pieces))  # before all slides are read: one may be shown ten thousand times
@@ -79,10 +84,10 @@ def parse(content: bytes) -> ParsedDocument:
 
 
 class _Slide:
-    """One slide. What is not shown, or the same on every slide, goes to `left_out`."""
+    """One slide. What is not shown, or the same on every slide, goes to `left_out`. `pictures`: None leaves them unread."""
 
-    def __init__(self, number: int) -> None:
-        self._number = number
+    def __init__(self, number: int, pictures: Pictures | None) -> None:
+        self._number, self._pictures = number, pictures
         self.left_out: list[LeftOut] = []
         self.gaps: list[Gap] = []
 
@@ -105,7 +110,7 @@ class _Slide:
         reason = left_out_reason(shape)
         text = "".join(part.text or "" for part in shape.element.iter("{*}t")).strip() if reason else ""
         if reason and text:
-            self.left_out.append(LeftOut(reason, limits.excerpt([text]), (self._number,)))
+            self.left_out.append(LeftOut(reason, limits.excerpt([text]), slide=self._number))
         return reason is not None
 
     def _shapes(self, shapes: list[Any], depth: int) -> Iterator[Piece]:
@@ -124,12 +129,30 @@ class _Slide:
             yield from _graphic(shape)
         elif kind == "sp":
             yield from _texts(shape)
-        elif kind == "pic":
-            yield Piece(BlockKind.CAPTION, description(shape.element._nvXxPr.cNvPr))
+        if kind == "graphicFrame" or next(shape.element.iter(_PICTURE), None) is not None:
+            yield from self._pictures_of(shape)
+
+    def _pictures_of(self, shape: Any) -> Iterator[Piece]:
+        """What an author says that it shows, else what the pictures in it say."""
+        words = description(shape.element._nvXxPr.cNvPr)
+        if words:
+            yield Piece(BlockKind.CAPTION, words)
+        elif self._pictures is not None:
+            for picture in shape.element.iter(_PICTURE):
+                find = partial(_content, shape.part, picture.get(f"{_RELATION}embed", ""))
+                yield from self._pictures.read(find, self._missed)
+
+    def _missed(self, reason: GapReason) -> None:
+        self.gaps.append(Gap(reason, slide=self._number))
+
+
+def _content(part: Any, relation: str) -> bytes:
+    content: bytes = part.related_part(relation).blob
+    return content
 
 
 def _graphic(frame: Any) -> Iterator[Piece]:
-    """A table, chart or diagram; of another object its description."""
+    """A table, chart or diagram."""
     if frame.has_table:
         yield read_table(frame.table)
         return
@@ -141,8 +164,6 @@ def _graphic(frame: Any) -> Iterator[Piece]:
     elif kind == "relIds":
         root = read_xml(frame.part.related_part(inner.get(f"{_RELATION}dm")).blob)
         yield from (Piece(BlockKind.LIST_ITEM, text) for text in diagram(root))
-    else:
-        yield Piece(BlockKind.CAPTION, description(frame.element._nvXxPr.cNvPr))
 
 
 def _texts(shape: Any) -> Iterator[Piece]:

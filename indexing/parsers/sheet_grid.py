@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -40,6 +40,15 @@ class Sheet:
     hidden_columns: Sequence[int] = ()
     headers: Sequence[Cells] = ()
     lines: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def around_places(places: Iterable[Place]) -> Cells | None:
+    """The smallest range that holds all of them."""
+    found = list(places)
+    if not found:
+        return None
+    rows, columns = zip(*found, strict=True)
+    return min(columns), min(rows), max(columns), max(rows)
 
 
 @dataclass(slots=True)

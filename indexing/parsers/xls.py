@@ -18,7 +18,7 @@ from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.builtin_formats import BUILTIN, GENERAL
 from indexing.parsers.number_formats import is_value, show, show_serial
-from indexing.parsers.sheet_grid import Cell, Room, Sheet
+from indexing.parsers.sheet_grid import Cell, Place, Room, Sheet, around_places
 from indexing.parsers.sheet_tables import pieces_of
 
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # a protected XLSX under an old name
@@ -43,9 +43,11 @@ def parse(content: bytes) -> ParsedDocument:
             sheet, hidden = _sheet(book, found, room)
             book.unload_sheet(number)
             if found.visibility:
-                hidden, sheet = [*sheet.cells.values(), *hidden], Sheet(found.name)
+                hidden, sheet = sheet.cells | hidden, Sheet(found.name)
             if hidden:
-                left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(cell.text for cell in hidden)))
+                text = limits.excerpt(cell.text for cell in hidden.values())
+                cells = around_places(hidden)
+                left_out.append(LeftOut(LeftOutReason.HIDDEN, text, sheet=found.name, cells=cells))
             pieces += pieces_of(sheet, room)
     except _DAMAGED as error:
         if "encrypted" in str(error):
@@ -54,16 +56,16 @@ def parse(content: bytes) -> ParsedDocument:
     return assemble(XLS, pieces, left_out=left_out)
 
 
-def _sheet(book: Any, found: Any, room: Room) -> tuple[Sheet, list[Cell]]:
+def _sheet(book: Any, found: Any, room: Room) -> tuple[Sheet, dict[Place, Cell]]:
     """The cells that are shown, and those that are hidden; not what is folded away in an outline."""
-    sheet, hidden = Sheet(found.name), list[Cell]()
+    sheet, hidden = Sheet(found.name), dict[Place, Cell]()
     rows = {row for row, info in found.rowinfo_map.items() if info.hidden and not info.outline_level}
     columns = {column for column, info in found.colinfo_map.items() if info.hidden and not info.outline_level}
     for row in range(found.nrows):
         for column, cell in _cells(book, found, row):
             room.take(cell.text)
             if row in rows or column in columns:
-                hidden.append(cell)
+                hidden[row + 1, column + 1] = cell
             else:
                 sheet.cells[row + 1, column + 1] = cell
     sheet.hidden_rows, sheet.hidden_columns = ([number + 1 for number in sorted(found)] for found in (rows, columns))

@@ -13,18 +13,20 @@ from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.package import check_package
-from indexing.parsers.sheet_grid import Room, Sheet
+from indexing.parsers.pictures import Pictures
+from indexing.parsers.scans import Scans
+from indexing.parsers.sheet_grid import Room, Sheet, around_places
 from indexing.parsers.sheet_tables import pieces_of
 from indexing.parsers.xlsx_asides import Asides, read_asides
 from indexing.parsers.xlsx_book import WORKBOOK, SheetPart, read_book
 from indexing.parsers.xlsx_sheet import DAMAGED, read_sheet
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     """A sheet that cannot be read, or not whole, is a gap. Raises `DocumentCorrupt` where nothing can, `DocumentEncrypted`,
     `DocumentTooLarge`, `UnsupportedDocument` or `NoText`."""
     check_package(content, main_part=WORKBOOK, old_stream="Workbook")
-    pieces, gaps, left_out, room = list[Piece](), list[Gap](), list[LeftOut](), Room()
+    pieces, gaps, left_out, room, pictures = list[Piece](), list[Gap](), list[LeftOut](), Room(), Pictures(scans)
     furniture: dict[tuple[LeftOutReason, str], None] = {}  # of printed pages, most often the same on every sheet
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         try:
@@ -32,19 +34,23 @@ def parse(content: bytes) -> ParsedDocument:
         except DAMAGED as error:
             raise DocumentCorrupt() from error
         for part in book.sheets:
-            reading, beside = read_sheet(package, book, part, room), read_asides(package, part.path or "", room)
-            hidden = [cell.text for cell in reading.hidden] + beside.hidden
+            reading = read_sheet(package, book, part, room)
+            beside = read_asides(package, part.path or "", room, None if part.is_hidden else pictures)
+            cells = around_places(reading.hidden)
+            texts = [cell.text for cell in reading.hidden.values()] + beside.hidden
             furniture.update(dict.fromkeys(reading.furniture))
             if part.is_hidden:
-                hidden = [*(cell.text for cell in reading.sheet.cells.values()), *map(_words, beside.pieces), *hidden]
+                cells = None
+                texts = [*(cell.text for cell in reading.sheet.cells.values()), *map(_words, beside.pieces), *texts]
             else:
                 pieces += _pieces(part, reading.sheet, beside, room)
                 if not (reading.is_whole and beside.is_whole):
                     gaps.append(Gap(GapReason.UNREADABLE, sheet=part.name))
-                elif not reading.is_calculated:
-                    gaps.append(Gap(GapReason.NOT_CALCULATED, sheet=part.name))
-            if hidden:
-                left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(hidden)))
+                elif reading.uncalculated:
+                    gaps.append(Gap(GapReason.NOT_CALCULATED, sheet=part.name, cells=reading.uncalculated))
+                gaps += [Gap(reason, sheet=part.name, cells=cells) for reason, cells in beside.missed]
+            if texts:
+                left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(texts), sheet=part.name, cells=cells))
     left_out += [LeftOut(reason, limits.excerpt([text])) for reason, text in furniture]
     if not book.sheets or (not pieces and any(gap.reason is GapReason.UNREADABLE for gap in gaps)):
         raise DocumentCorrupt()

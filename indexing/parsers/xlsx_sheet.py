@@ -18,7 +18,7 @@ from lxml import etree
 from indexing.blocks import LeftOutReason
 from indexing.locators import Cells
 from indexing.parsers.number_formats import is_value, show, show_serial
-from indexing.parsers.sheet_grid import Cell, Room, Sheet
+from indexing.parsers.sheet_grid import Cell, Place, Room, Sheet
 from indexing.parsers.sheet_printing import printed
 from indexing.parsers.xlsx_book import (
     MOST_COLUMNS,
@@ -43,13 +43,13 @@ DAMAGED = (etree.XMLSyntaxError, LookupError, ValueError, TypeError, OverflowErr
 @dataclass(slots=True)
 class SheetReading:
     """`hidden`: cells of hidden rows and columns. `furniture`: what is printed above and below the sheet.
-    `is_calculated`: whether every formula's result is in the file. `is_whole`: whether all was
-    read; a cell that makes no sense is left out, and what stands behind damaged XML."""
+    `uncalculated`: the range of the formulas whose results are not in the file, None where all are. `is_whole`: whether all
+    was read; a cell that makes no sense is left out, and what stands behind damaged XML."""
 
     sheet: Sheet
-    hidden: list[Cell] = field(default_factory=list)
+    hidden: dict[Place, Cell] = field(default_factory=dict)
     furniture: list[tuple[LeftOutReason, str]] = field(default_factory=list)
-    is_calculated: bool = True
+    uncalculated: Cells | None = None
     is_whole: bool = True
 
 
@@ -65,7 +65,7 @@ def read_sheet(package: zipfile.ZipFile, book: Book, part: SheetPart, room: Room
 
 def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: SheetReading) -> None:
     sheet, merged, headers, columns = reading.sheet, list[Cells](), list[Cells](), set[int]()
-    hidden_rows = dict[tuple[int, int], Cell]()
+    hidden_rows = dict[Place, Cell]()
     rows, is_filtered, number = set[int](), False, 0
     for element in elements(package, path, "row", "col", "mergeCell", "pane", "autoFilter", "headerFooter"):
         name = etree.QName(element).localname
@@ -76,10 +76,10 @@ def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: 
             is_hidden = _is_hidden(element)
             kept = hidden_rows if is_hidden else sheet.cells
             rows.update([number] if is_hidden else [])
-            for column, cell in _cells(element, book, reading):
+            for column, cell in _cells(number, element, book, reading):
                 room.take(cell.text)
                 if column in columns:
-                    reading.hidden.append(cell)
+                    reading.hidden[number, column] = cell
                 else:
                     kept[number, column] = cell
         elif name == "col" and _is_hidden(element):
@@ -99,7 +99,7 @@ def _read(package: zipfile.ZipFile, book: Book, path: str, room: Room, reading: 
     if is_filtered or tables:  # what a filter hides is still content
         sheet.cells.update(hidden_rows)
     else:
-        reading.hidden += hidden_rows.values()
+        reading.hidden |= hidden_rows
         sheet.hidden_rows = sorted(rows)
     sheet.hidden_columns, sheet.merged, sheet.headers = sorted(columns), merged, headers + tables
 
@@ -109,13 +109,13 @@ def _is_hidden(element: Any) -> bool:
     return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
 
 
-def _cells(row: Any, book: Book, reading: SheetReading) -> Iterator[tuple[int, Cell]]:
+def _cells(number: int, row: Any, book: Book, reading: SheetReading) -> Iterator[tuple[int, Cell]]:
     column = 0
     for element in row:
         place = element.get("r")
         try:
             column = _column(place) if place else column + 1
-            found = _cell(element, book, reading)
+            found = _cell(element, (number, column), book, reading)
         except DAMAGED:
             reading.is_whole = False
             continue
@@ -123,7 +123,7 @@ def _cells(row: Any, book: Book, reading: SheetReading) -> Iterator[tuple[int, C
             yield column, found
 
 
-def _cell(element: Any, book: Book, reading: SheetReading) -> Cell | None:
+def _cell(element: Any, at: Place, book: Book, reading: SheetReading) -> Cell | None:
     kind, value, formula = element.get("t", "n"), None, False
     for child in element:
         name = etree.QName(child).localname
@@ -133,8 +133,8 @@ def _cell(element: Any, book: Book, reading: SheetReading) -> Cell | None:
             value = text_of(child)
         formula |= name == "f"
     if not value:
-        # A formula whose result was never stored: written by a program that does not calculate.
-        reading.is_calculated &= not formula or kind == "str"
+        if formula and kind != "str":  # its result was never stored: written by a program that does not calculate
+            reading.uncalculated = _with(at, reading.uncalculated)
         return None
     number = element.get("s")
     style = book.styles[int(number)] if number and int(number) < len(book.styles) else _PLAIN
@@ -142,6 +142,12 @@ def _cell(element: Any, book: Book, reading: SheetReading) -> Cell | None:
     if text.startswith(_PICTURE) or not text or text.isspace():
         return None
     return Cell(text, typed, style.bold)
+
+
+def _with(at: Place, cells: Cells | None) -> Cells:
+    row, column = at
+    left, top, right, bottom = cells or (column, row, column, row)
+    return min(left, column), min(top, row), max(right, column), max(bottom, row)
 
 
 def _shown(kind: str, value: str, style: Style, book: Book) -> tuple[str, bool]:

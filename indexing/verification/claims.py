@@ -11,6 +11,7 @@ from typing import Any
 from indexing.blocks import Block, BlockKind, Chunk, ParsedDocument
 from indexing.locators import Locator
 from indexing.parsers.assemble import BETWEEN_CELLS
+from indexing.typed import as_written
 from indexing.verification.measure import letters
 
 _SEPARATORS = f"{BETWEEN_CELLS}\n"
@@ -75,7 +76,12 @@ class Verification:
         return {"found": self.found, "failed": list(self.failed), "notCheckable": self.not_checkable}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Verification:
+    def from_json(cls, data: Any) -> Verification:
+        """Raises `ValueError` for anything that `to_json` would not write."""
+        return as_written(cls._read, data)
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> Verification:
         return cls(data["found"], tuple(data["failed"]), data["notCheckable"])
 
 

@@ -15,6 +15,7 @@ from documents.ports import search_index
 from indexing import attempt, remarks, sink
 from indexing.blocks import Chunk, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
 from indexing.errors import VerificationFailed
+from indexing.locators import Locator
 from indexing.models import Chunk as StoredChunk
 from indexing.models import IndexTask, Pipeline, SearchPointer
 from indexing.sink import Manifest
@@ -80,9 +81,8 @@ def test_gaps_are_told_with_the_version_that_has_them(cast: Cast) -> None:
         {"reason": "unreadable", "page": 18, "message": "page 18: unreadable"},
     ]
     assert hit(cast)["gaps"][:2] == expected
-    assert hit(cast)["notices"] == [
-        "2 pages of this document could not be read. This document has formulas without stored results."
-    ]
+    (notice,) = hit(cast)["notices"]
+    assert notice.startswith("Missing near here: pages 17–18: unreadable; sheet “Prices”: formulas")
     told = cast.editor.get(at(document)).json
     assert told["gaps"] == [gap.to_json() for gap in GAPS]
     assert told["notices"][0].startswith(
@@ -126,10 +126,54 @@ def test_pages_of_editors_and_readers_name_them(office: Office) -> None:
         assert named in page.content.decode()
         assert "not found again at its exact place: 5" in page.content.decode()
     found = office.get("editor", "search", q="limit", tenant=office.world.tenant.slug).content.decode()
-    assert "2 pages of this document could not be read." in found
+    assert "Missing near here: pages 17–18: unreadable" in found
     with translation.override("zh-hans"):
-        assert remarks.missing_words([gap.to_json() for gap in GAPS[:2]]) == "本文档有 2 页无法读取。"
         assert remarks.gaps_words([GAPS[0].to_json()]) == ["第 17 页：无法读取"]
+
+
+SHEETS = tuple(Gap(GapReason.NOT_CALCULATED, sheet=name, cells=(2, 3, 2, 9)) for name in ("Prices", "Costs", "库存"))
+WHOLE = Gap(GapReason.UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "place", "near", "sentences"),
+    [
+        (
+            SHEETS,
+            Locator((0, 1), sheet="Prices", cells=(1, 1, 4, 4)),
+            [SHEETS[0]],
+            [
+                "Missing near here: sheet “Prices”, cells B3:B9: formulas",
+                "2 other parts of this document are not searchable.",
+            ],
+        ),
+        (GAPS[:2], Locator((0, 1), page=16), [GAPS[0]], ["Missing near here: page 17: unreadable.", "1 other part of"]),
+        (
+            GAPS[:2],
+            Locator((0, 1), page=14, page_end=17),
+            list(GAPS[:2]),
+            ["Missing near here: pages 17–18: unreadable."],
+        ),
+        (GAPS[:2], Locator((0, 1), page=3), [], ["2 other parts of this document are not searchable."]),
+        ((WHOLE,), Locator((0, 1)), [WHOLE], ["Missing near here: unreadable."]),
+        ((Gap(GapReason.UNREADABLE, slide=2),), Locator((0, 1), slide=3), [], ["1 other part of this document is not"]),
+        ((), Locator((0, 1), page=3), [], []),
+    ],
+)
+def test_a_hit_tells_what_is_missing_near_it(
+    gaps: tuple[Gap, ...], place: Locator, near: list[Gap], sentences: list[str]
+) -> None:
+    stored = [gap.to_json() for gap in gaps]
+    assert [Gap.from_json(gap) for gap in remarks.near(stored, place.to_json())] == near
+    told = remarks.near_words(stored, place.to_json())
+    assert len(told) == len(sentences)
+    assert all(sentence.startswith(begin) for sentence, begin in zip(told, sentences, strict=True))
+
+
+def test_a_text_kept_out_names_its_sheet_or_slide() -> None:
+    hidden = LeftOut(LeftOutReason.HIDDEN, "secret", sheet="价格", cells=(1, 4, 3, 4))
+    assert remarks.left_out_words(hidden) == "Hidden text, sheet “价格”, cells A4:C4"
+    assert remarks.left_out_words(LeftOut(LeftOutReason.HIDDEN, "secret", slide=2)) == "Hidden text, slide 2"
 
 
 def test_a_pointer_from_before_has_no_gaps(office: Office) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from documents.media_types import PDF, XLSX
 from indexing.blocks import Block, BlockKind, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
-from indexing.locators import Locator, cells_from_name, cells_name, covering
+from indexing.locators import Locator, cells_from_name, cells_name, covering, joined_cells
 from indexing.parsers.assemble import Piece, assemble
 from indexing.splitters.places import Places
 
@@ -29,11 +30,12 @@ locators = st.builds(
     sheet=st.none() | st.text(max_size=20),
     cells=st.none() | st.tuples(numbers, numbers, numbers, numbers),
     slide=st.none() | numbers,
+    areas=st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=2).map(tuple),
 )
 blocks = st.builds(
     Block,
     kind=st.sampled_from(BlockKind),
-    text=st.text(),
+    text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
     locator=locators,
     heading_path=st.lists(st.text(), max_size=3).map(tuple),
     level=st.none() | st.integers(1, 6),
@@ -50,12 +52,37 @@ documents = st.builds(
     title=st.none() | st.text(),
     pages=st.none() | numbers,
     language=st.none() | st.text(),
-    gaps=st.lists(st.builds(Gap, st.sampled_from(GapReason), st.none() | numbers), max_size=2).map(tuple),
-    left_out=st.lists(st.builds(LeftOut, st.sampled_from(LeftOutReason), st.text(), st.just((1, 2)))).map(tuple),
+    gaps=st.lists(
+        st.builds(
+            Gap,
+            st.sampled_from(GapReason),
+            st.none() | numbers,
+            st.none() | st.text(),
+            cells=st.none() | st.just((1, 1, 2, 2)),
+        ),
+        max_size=2,
+    ).map(tuple),
+    left_out=st.lists(
+        st.builds(
+            LeftOut, st.sampled_from(LeftOutReason), st.text(), st.just((1, 2)), st.none() | st.text(), st.none()
+        ),
+    ).map(tuple),
 )
 
 
-@given(documents)
+def placed(document: ParsedDocument) -> ParsedDocument:
+    """With the text that its blocks make, and what `indexing.parsers.assemble` sees to."""
+    blocks, start = [], 0
+    for block in document.blocks:
+        span = (start, start + len(block.text))
+        level = (block.level or 1) if block.kind is BlockKind.HEADING else None
+        parts = tuple(replace(part, span=span) for part in block.parts)
+        blocks.append(replace(block, locator=replace(block.locator, span=span), parts=parts, level=level))
+        start = span[1] + 2
+    return replace(document, text="\n\n".join(block.text for block in blocks), blocks=tuple(blocks))
+
+
+@given(documents.map(placed))
 def test_a_document_is_the_same_after_json(document: ParsedDocument) -> None:
     assert ParsedDocument.from_json(json.loads(json.dumps(document.to_json()))) == document
 
@@ -69,8 +96,36 @@ def test_names_of_cells_are_those_of_spreadsheets() -> None:
     assert cells_name((2, 4, 6, 17)) == "B4:F17"
     assert cells_name((26, 1, 27, 1)) == "Z1:AA1"
     assert cells_name((702, 1, 703, 9)) == "ZZ1:AAA9"
-    with pytest.raises(ValueError, match="no range"):
-        cells_from_name("B4")
+    assert cells_name((2, 4, 2, 4)) == "B4"
+    for name in ("B4:", "B", "4", "B4:F", "b4"):
+        with pytest.raises(ValueError, match="no range"):
+            cells_from_name(name)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "joined"),
+    [
+        ("A1 A3:C3 A4:C4 A6:C9", "A1:C9"),  # a title and its table, which has an empty row
+        ("A1:C9 E1:G9", "A1:C9 E1:G9"),
+        ("A1 A3:C9 E3:G9", "A1:C9 E3:G9"),
+        ("A1:B9 C1:C9", "A1:C9"),
+        ("A1:C9 A13:C20", "A1:C9 A13:C20"),
+        ("A1:D4 C3:F8", "A1:F8"),
+        ("H2 B9 A1:C9", "A1:C9 H2"),
+    ],
+)
+def test_cells_that_a_reader_sees_as_one(ranges: str, joined: str) -> None:
+    found = joined_cells([cells_from_name(name) for name in ranges.split()])
+    assert " ".join(map(cells_name, found)) == joined
+
+
+def test_a_place_names_each_of_its_ranges() -> None:
+    def at(name: str) -> Locator:
+        return Locator((0, 1), sheet="A", cells=cells_from_name(name))
+
+    place = covering((0, 9), [at("A1"), at("A2:C9"), at("H1:J9")])
+    assert (place.cells, place.areas) == ((1, 1, 10, 9), ((1, 1, 3, 9), (8, 1, 10, 9)))
+    assert covering((0, 9), [at("A1"), at("A2:C9")]).areas == ()
 
 
 def test_a_place_over_two_pages_has_a_region_on_each() -> None:

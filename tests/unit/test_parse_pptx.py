@@ -159,9 +159,9 @@ def test_what_is_not_shown_is_left_out() -> None:
 
     document = parsed(fill)
     assert outline(document) == [("h1", "Shown")]
-    assert [(left.reason, left.text, left.pages) for left in document.left_out] == [
-        (LeftOutReason.HIDDEN, "Draft", (1,)),
-        (LeftOutReason.PAGE_FOOTER, "公司机密", (2,)),
+    assert [(left.reason, left.text, left.slide) for left in document.left_out] == [
+        (LeftOutReason.HIDDEN, "Draft", 1),
+        (LeftOutReason.PAGE_FOOTER, "公司机密", 2),
     ]
 
 

@@ -52,8 +52,8 @@ def test_xls() -> None:
     )
     assert places(document)[1] == ("价格", "A1:C4")
     assert document.left_out == (
-        LeftOut(LeftOutReason.HIDDEN, "hidden row"),
-        LeftOut(LeftOutReason.HIDDEN, "secret"),
+        LeftOut(LeftOutReason.HIDDEN, "hidden row", sheet="价格", cells=(1, 5, 1, 5)),
+        LeftOut(LeftOutReason.HIDDEN, "secret", sheet="hidden", cells=(1, 1, 1, 1)),
     )
     with pytest.raises(DocumentCorrupt):
         xls.parse(content[:600])

@@ -51,7 +51,7 @@ def test_sheets_in_chinese_and_english() -> None:
         ("table", "Grade | 2023 | 2024\nA | 5.0% | 12.5%"),
     ]
     assert places(document) == [
-        *(("价格表", None), ("价格表", "A1:A1"), ("价格表", "A2:C4"), ("价格表", "A6:A6")),
+        *(("价格表", None), ("价格表", "A1"), ("价格表", "A2:C4"), ("价格表", "A6")),
         *(("Rates", None), ("Rates", "A1:C2")),
     ]
     assert [block.header_rows for block in document.blocks if block.rows] == [1, 1]
@@ -117,8 +117,8 @@ def test_what_is_hidden_is_left_out() -> None:
     document = parsed(hide)
     assert document.blocks[1].rows == (("Name", "Age"), ("Ann", "3")), "what is beside hidden cells is one table"
     assert document.left_out == (
-        LeftOut(LeftOutReason.HIDDEN, "Secret | pin | key | Bob | 4"),
-        LeftOut(LeftOutReason.HIDDEN, "草稿"),
+        LeftOut(LeftOutReason.HIDDEN, "Secret | pin | key | Bob | 4", sheet="Sheet", cells=(1, 1, 3, 3)),
+        LeftOut(LeftOutReason.HIDDEN, "草稿", sheet="内部"),
     )
 
     def filtered(book: Workbook) -> None:
@@ -141,11 +141,12 @@ def test_what_is_folded_away_is_content() -> None:
 def test_formulas_show_their_results_and_those_without_are_a_gap() -> None:
     def formula(book: Workbook) -> None:
         book.active.append(["Sum", "=1+1"])
+        book.active["C4"] = "=2+2"
         book.create_sheet("ok").append(["x", 1])
 
     without = parsed(formula)
     assert "=1+1" not in without.text
-    assert without.gaps == (Gap(GapReason.NOT_CALCULATED, sheet="Sheet"),)
+    assert without.gaps == (Gap(GapReason.NOT_CALCULATED, sheet="Sheet", cells=(2, 1, 3, 4)),)
     content = changed(made(formula), SHEET, b"<v></v>", b"<v>2</v>")
     with_results = check(xlsx.parse(content))
     assert with_results.text.startswith("Sheet\n\nSum | 2")
@@ -244,7 +245,7 @@ def test_text_boxes_and_comments() -> None:
     )
     document = verified(content, check(xlsx.parse(content)))
     assert outline(document)[2:] == [("paragraph", "填表说明\nSecond line"), ("paragraph", "Checked by Bob")]
-    assert places(document)[2:] == [("Sheet", "D2:F5"), ("Sheet", "B2:B2")]
+    assert places(document)[2:] == [("Sheet", "D2:F5"), ("Sheet", "B2")]
 
 
 def test_the_mark_of_a_picture_in_a_cell_is_no_text() -> None:

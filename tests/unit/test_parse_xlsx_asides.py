@@ -111,7 +111,7 @@ def test_a_sheet_that_is_a_chart() -> None:
     document = parsed(fill)
     assert outline(document)[2:] == [("h1", "Duck Chart 图"), ("caption", "野鸭数量"), ("caption", "Birds")]
     assert places(document)[2:] == [("Duck Chart 图", None)] * 3
-    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "未公开 secret"),)
+    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "未公开 secret", sheet="Draft"),)
 
 
 def test_a_text_box_at_no_cell_and_a_hidden_one() -> None:
@@ -125,7 +125,7 @@ def test_a_text_box_at_no_cell_and_a_hidden_one() -> None:
     document = verified(content, check(xlsx.parse(content)))
     assert outline(document)[2:] == [("paragraph", "填表说明"), ("paragraph", "Valid until May 有效至五月")]
     assert places(document)[2:] == [("Sheet", "D2:J15"), ("Sheet", None)]
-    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "内部批注"),)
+    assert document.left_out == (LeftOut(LeftOutReason.HIDDEN, "内部批注", sheet="Sheet"),)
 
 
 @pytest.mark.parametrize("part", ["<c:chartSpace", None])
