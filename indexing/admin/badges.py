@@ -1,13 +1,13 @@
-"""The state of a task as a sign, a word and a colour."""
+"""The state of a task, and the role of a pipeline, as a sign, a word and a colour."""
 
 from __future__ import annotations
 
 from django.utils.html import format_html
 from django.utils.translation import gettext
 
-from indexing.messages import state_word
+from indexing.messages import ROLES, state_word
 from indexing.models import IndexTask
-from indexing.states import TaskState
+from indexing.states import PipelineRole, TaskState
 
 SIGNS = {
     TaskState.PENDING: ("…", "unpublished"),
@@ -16,6 +16,13 @@ SIGNS = {
     TaskState.SUCCEEDED: ("✓", "searchable"),
     TaskState.DEAD: ("!", "failed"),
     TaskState.CANCELLED: ("■", "cancelled"),
+}
+
+ROLE_SIGNS = {
+    PipelineRole.BUILDING: ("…", "indexing"),
+    PipelineRole.SERVING: ("✓", "searchable"),
+    PipelineRole.STANDBY: ("○", "unpublished"),
+    PipelineRole.RETIRED: ("■", "cancelled"),
 }
 
 
@@ -29,6 +36,11 @@ def task_badge(task: IndexTask) -> str:
     sign, colour = SIGNS[TaskState(task.state)]
     word = gettext("Cancelling…") if is_being_cancelled(task) else state_word(task.state)
     return badge(colour, sign, word)
+
+
+def role_badge(role: PipelineRole) -> str:
+    sign, colour = ROLE_SIGNS[role]
+    return badge(colour, sign, gettext(ROLES[role]))
 
 
 def badge(colour: str, sign: str, word: str) -> str:
