@@ -47,7 +47,7 @@ _MODULES = {
     JSON: "indexing.parsers.json_file",
     **dict.fromkeys(IMAGES, "indexing.parsers.image"),
 }
-_SCANNED = (PDF, *IMAGES)  # their parsers take the document's scans, too
+_SCANNED = (PDF, DOCX, PPTX, XLSX, *IMAGES)  # their parsers take the document's scans, too
 
 
 class Parser(Protocol):

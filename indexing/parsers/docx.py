@@ -33,6 +33,8 @@ from indexing.parsers.docx_tables import read_table, through_wrappers
 from indexing.parsers.docx_text import Notes, is_deleted, is_formula, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.package import check_package
+from indexing.parsers.pictures import Pictures
+from indexing.parsers.scans import Scans
 
 # What the libraries raise for a package whose parts are missing, cut or not what they should be.
 _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, ValueError, EOFError, OSError)
@@ -42,7 +44,7 @@ _DAMAGE = (BadZipFile, OpcError, InvalidXmlError, XMLSyntaxError, KeyError, Valu
 PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xml"] = DocumentPart
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge`, `UnsupportedDocument` or `NoText`.
 
     The title is that of the paragraph in the style Title, else the one in the file's properties.
@@ -52,7 +54,7 @@ def parse(content: bytes) -> ParsedDocument:
         document = Package.open(io.BytesIO(content)).main_document_part.document
         body = document.element.body
         spread_hidden(document)
-        reader = _Reader(document)
+        reader = _Reader(document, Pictures(scans))
         title = document.core_properties.title
     except (*_DAMAGE, AttributeError) as error:  # AttributeError: a main part without a body or without styles
         if "Excessive depth" in str(error):
@@ -69,7 +71,8 @@ def parse(content: bytes) -> ParsedDocument:
 class _Reader:
     """Turns the body's elements into pieces, in their order."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, pictures: Pictures) -> None:
+        self._pictures = pictures
         self._parts = document.part.related_parts
         self._styles = Styles(document)
         self._numbering = Numbering(document)
@@ -121,9 +124,13 @@ class _Reader:
 
     def _drawn(self, element: Any) -> Iterator[Piece]:
         try:
-            yield from drawn(element, lambda relation: self._parts[relation].blob)
+            yield from drawn(element, lambda relation: self._parts[relation].blob, self._pictures, self._missed)
         except _DAMAGE:
             self.gaps.append(Gap(GapReason.UNREADABLE))
+
+    def _missed(self, reason: GapReason) -> None:
+        if Gap(reason) not in self.gaps:  # there is no place to tell one from the next
+            self.gaps.append(Gap(reason))
 
     def _piece(self, element: Any, style: Style, text: str, numbered: str, *, is_code: bool) -> Piece:
         if style.is_title and self.title is None:

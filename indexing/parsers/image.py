@@ -41,7 +41,7 @@ _READ_SIDE = 3_000  # pixels of the shorter side; more of them cost memory and s
 
 def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     """Raises `DocumentCorrupt`, `DocumentTooLarge` or `NoText`."""
-    image = _open(content)
+    image = open_image(content)
     pages = list(_pages(image, scans or Scans()))
     if all(page.gap is GapReason.UNREADABLE for page in pages):
         raise DocumentCorrupt()
@@ -50,8 +50,8 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     return assemble(_TYPES[str(image.format)], pieces, pages=len(pages), gaps=gaps, left_out=left_out)
 
 
-def _open(content: bytes) -> Image.Image:
-    """Reads the head of the file, no pixels."""
+def open_image(content: bytes) -> Image.Image:
+    """Reads the head of the file, no pixels. Raises `DocumentCorrupt`, or `DocumentTooLarge`."""
     warnings.simplefilter("ignore")  # Pillow's, of sizes and of odd metadata; the sizes are checked here
     try:
         return Image.open(io.BytesIO(content), formats=tuple(_FORMATS))
@@ -74,10 +74,11 @@ def _pages(image: Image.Image, scans: Scans) -> Iterator[ScannedPage]:
             return
         number += 1
         limits.PAGES.check(number)
-        yield scans.read(number, partial(_read, image, number))
+        yield scans.read(number, partial(read_frame, image, number))
 
 
-def _read(image: Image.Image, number: int) -> ScannedPage:
+def read_frame(image: Image.Image, number: int, *, is_page: bool = True) -> ScannedPage:
+    """What the frame says that `image` stands at. `is_page`: as `indexing.parsers.ocr.read_page`. Raises `DocumentTooLarge`."""
     limits.PIXELS.check(image.width * image.height)
     try:
         pixels, scale = _decoded(image)
@@ -87,7 +88,7 @@ def _read(image: Image.Image, number: int) -> ScannedPage:
         return ScannedPage(number, gap=GapReason.UNREADABLE)
     from indexing.parsers.ocr import read_page  # only here: it is slow to import, and the picture may not be one
 
-    return read_page(pixels, number, points=scale)
+    return read_page(pixels, number, points=scale, is_page=is_page)
 
 
 def _decoded(image: Image.Image) -> tuple[Any, float]:

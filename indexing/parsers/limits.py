@@ -23,6 +23,9 @@ RULED_CELLS = 5_000  # of a PDF's table; with more of them rules are a drawing, 
 SCANNED_PAGES = (
     500  # that are read, at 2 to 5 seconds each: beyond is more than a worker may take (`KB_MAX_RUN_SECONDS`)
 )
+PICTURES = 100  # in an Office file, at 1 to 3 seconds each; a manual full of screenshots has dozens
+PICTURES_PIXELS = 400_000_000  # of all of them: five as large as one may be, or a hundred of 2,300 × 1,700
+PICTURE_PIXELS = 20_000  # 200 × 100, two lines of small print: what has fewer is an icon, a line or a bullet
 LONGEST_TABLE_LINE = 2_000  # characters of a line of plain text that may be a row of a table
 LABEL_CHARACTERS = 100  # of a numbered paragraph; Word allows 31
 

@@ -61,8 +61,9 @@ class _Found:
         return ocr_models.read(self.pixels)
 
 
-def read_page(picture: Picture, number: int, *, points: float) -> ScannedPage:
-    """Page `number`, of which `picture` is what a reader sees; `points` is the size of a pixel."""
+def read_page(picture: Picture, number: int, *, points: float, is_page: bool = True) -> ScannedPage:
+    """Page `number`, of which `picture` is what a reader sees; `points` is the size of a pixel. Without `is_page` it is one
+    of the pictures beside a text, most of which show things: where no line is found, nothing is missing."""
     found = _find(picture)
     turn = _turn(found)
     if turn:
@@ -82,13 +83,13 @@ def read_page(picture: Picture, number: int, *, points: float) -> ScannedPage:
         turn=turn,
         skew=skew,
         lines=tuple(in_reading_order(sure)),
-        gap=None if _is_understood(picture, found, sure, unsure) else GapReason.NOT_RECOGNISED,
+        gap=None if _is_understood(picture, found, sure, unsure, is_page) else GapReason.NOT_RECOGNISED,
     )
 
 
-def _is_understood(picture: Picture, found: list[_Found], sure: list[ScannedLine], unsure: int) -> bool:
+def _is_understood(picture: Picture, found: list[_Found], sure: list[ScannedLine], unsure: int, is_page: bool) -> bool:
     """Whether most of what is on the page was believed, or nothing is on it."""
-    return sum(len(line.text) for line in sure) > unsure or (not found and _is_blank(picture))
+    return sum(len(line.text) for line in sure) > unsure or (not found and (not is_page or _is_blank(picture)))
 
 
 def _is_sure(reading: Reading) -> bool:

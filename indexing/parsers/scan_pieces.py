@@ -33,6 +33,13 @@ def pieces_of(pages: Sequence[ScannedPage]) -> tuple[list[Piece], list[LeftOut]]
     return pieces, left_out
 
 
+def texts_of(page: ScannedPage) -> list[Piece]:
+    """Of a picture inside a document, which is no page: it has no running heads, and its headings are not the document's."""
+    pages = {page.number: page}
+    found = (_piece(paragraph, None, pages) for run in _runs([_page(page)], pages) for paragraph in paragraphs(run))
+    return [Piece(BlockKind.IMAGE_TEXT, piece.text, confidence=piece.confidence) for piece in found]
+
+
 def _runs(pages: Sequence[Page], scanned: dict[int, ScannedPage]) -> Iterator[list[Page]]:
     """Parts of the pages that no paragraph goes on out of: it does not over a page that has no scanned lines, and a row of a
     form or a table is one by itself."""

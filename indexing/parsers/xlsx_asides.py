@@ -9,14 +9,16 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lxml import etree
 
-from indexing.blocks import BlockKind
+from indexing.blocks import BlockKind, GapReason
 from indexing.locators import Cells
 from indexing.parsers.assemble import Piece
 from indexing.parsers.office_graphics import chart, description, diagram, read_xml
+from indexing.parsers.pictures import Pictures
 from indexing.parsers.sheet_grid import Room
 from indexing.parsers.xlsx_book import (
     MOST_COLUMNS,
@@ -36,21 +38,23 @@ _BELOW_ALL = 1 << 30  # a row: what lies at a place of the page and not of a cel
 
 @dataclass(slots=True)
 class Asides:
-    """What was read, with its place; `hidden`: texts of what is not shown; `is_whole`: whether all could be read."""
+    """What was read, with its place; `hidden`: texts of what is not shown; `is_whole`: whether all could be read but for
+    pictures; `missed`: why those could not, and where they lie."""
 
     pieces: list[Piece] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     is_whole: bool = True
+    missed: list[tuple[GapReason, Cells | None]] = field(default_factory=list)
 
 
-def read_asides(package: zipfile.ZipFile, sheet: str, room: Room) -> Asides:
-    """Drawings from the top down, then comments. Raises `DocumentTooLarge`."""
+def read_asides(package: zipfile.ZipFile, sheet: str, room: Room, pictures: Pictures | None) -> Asides:
+    """Drawings from the top down, then comments; without `pictures` those stay unread. Raises `DocumentTooLarge`."""
     found = Asides()
     try:
         parts = [(kind, path) for kind, path in relations_of(package, sheet).values() if path in package.NameToInfo]
         for kind, path in parts:
             if kind == "drawing":
-                _Drawing(package, path, room, found).read()
+                _Drawing(package, path, room, pictures, found).read()
         found.pieces.sort(key=lambda piece: (piece.cells[1], piece.cells[0]) if piece.cells else (_BELOW_ALL, 0))
         for comment in _all_comments(package, parts):
             room.take(comment.text)
@@ -63,21 +67,23 @@ def read_asides(package: zipfile.ZipFile, sheet: str, room: Room) -> Asides:
 class _Drawing:
     """One drawing. An object of it that cannot be read costs only itself."""
 
-    def __init__(self, package: zipfile.ZipFile, path: str, room: Room, found: Asides) -> None:
-        self._package, self._path, self._room, self._found = package, path, room, found
+    def __init__(
+        self, package: zipfile.ZipFile, path: str, room: Room, pictures: Pictures | None, found: Asides
+    ) -> None:
+        self._package, self._path, self._room, self._pictures, self._found = package, path, room, pictures, found
         self._relations = relations_of(package, path)
 
     def read(self) -> None:
         for anchor in elements(self._package, self._path, *_ANCHORS):
             cells = _cells(anchor)
-            for piece in self._pieces(anchor):
+            for piece in self._pieces(anchor, cells):
                 if piece.text or piece.rows:
                     for text in (piece.text, *(cell for row in piece.rows for cell in row)):
                         self._room.take(text)  # one chart may be shown ten thousand times
                     piece.cells = cells
                     self._found.pieces.append(piece)
 
-    def _pieces(self, anchor: Any) -> Iterator[Piece]:
+    def _pieces(self, anchor: Any, cells: Cells | None) -> Iterator[Piece]:
         """Of what is shown, once: newer shapes are there again as older programs can draw them."""
         lines: list[str] = []
         pending = [anchor]
@@ -92,14 +98,20 @@ class _Drawing:
                 yield Piece(BlockKind.CAPTION, description(element))
             elif name in ("chart", "relIds"):
                 yield from self._graphic(name, element)
+            elif name == "blip" and self._pictures is not None:
+                find = partial(self._content, attribute(element, "embed"))
+                if not _is_described(element):
+                    yield from self._pictures.read(find, lambda why: self._found.missed.append((why, cells)))
             elif name != "Fallback":
                 pending += reversed(element)
         yield Piece(BlockKind.PARAGRAPH, "\n".join(lines).strip())
 
+    def _content(self, relation: str) -> bytes:
+        return self._package.read(self._relations[relation][1])
+
     def _graphic(self, name: str, element: Any) -> Iterator[Piece]:
         try:
-            _, path = self._relations[attribute(element, "id" if name == "chart" else "dm")]
-            root = read_xml(self._package.read(path))
+            root = read_xml(self._content(attribute(element, "id" if name == "chart" else "dm")))
             if name == "chart":
                 yield from chart(root)
             else:
@@ -115,6 +127,12 @@ def _line(paragraph: Any) -> str:
 def _is_hidden(shape: Any) -> bool:
     own = next(shape.iter("{*}cNvPr"), None)
     return own is not None and own.get("hidden") in ("1", "true")
+
+
+def _is_described(picture: Any) -> bool:
+    above = next(picture.iterancestors("{*}pic"), None)
+    own = next(above.iter("{*}cNvPr"), None) if above is not None else None
+    return own is not None and bool(description(own))
 
 
 def _cells(anchor: Any) -> Cells | None:

@@ -24,7 +24,10 @@ def outcomes(text: str, claims: Sequence[Claim]) -> Iterator[Outcome]:
         for part in claim.texts:
             parts = units(part)
             found, wanted = found + original.count(part, parts), wanted + len(parts)
-        yield Outcome.FOUND if found >= ENOUGH * wanted else Outcome.ELSEWHERE
+        if claim.texts:
+            yield Outcome.FOUND if found >= ENOUGH * wanted else Outcome.ELSEWHERE
+        else:  # recognised in a picture
+            yield Outcome.NOT_CHECKABLE
 
 
 class _Original:
