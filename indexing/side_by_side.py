@@ -8,6 +8,8 @@ from itertools import pairwise
 
 from indexing.locators import Locator, Region
 
+MARGIN = 0.004  # of a page's longer side, around what is marked: characters of CJK reach to the edge of their region
+
 Placed = tuple[int, Locator]
 """A chunk's ordinal and its place."""
 
@@ -57,12 +59,23 @@ def segments(text: str, placed: Sequence[Placed], *, start: int = 0, end: int | 
 
 
 def marks(placed: Iterable[Placed], *, page: int, width: float, height: float) -> list[Mark]:
-    """The chunks that stand on a page, with their regions there; the largest first, so that none covers a smaller one."""
+    """The chunks that stand on a page, with their regions there and a little around them, so that no mark's edge runs through
+    characters; the largest first, so that none covers a smaller one."""
     whole = (0.0, 0.0, width, height)
     found = [
-        Mark(ordinal, region or whole)
+        Mark(ordinal, _with_margin(region, whole) if region else whole)
         for ordinal, locator in placed
         for number, region in locator.regions()
         if number == page
     ]
     return sorted(found, key=lambda mark: -mark.width * mark.height)
+
+
+def _with_margin(region: Region, page: Region) -> Region:
+    margin = MARGIN * max(page[2], page[3])
+    return (
+        max(region[0] - margin, page[0]),
+        max(region[1] - margin, page[1]),
+        min(region[2] + margin, page[2]),
+        min(region[3] + margin, page[3]),
+    )
