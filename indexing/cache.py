@@ -7,9 +7,10 @@ purged brings nothing of it back. `LeaseLost` then.
 from __future__ import annotations
 
 import json
+import logging
 import zlib
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from django.db import transaction
@@ -22,13 +23,16 @@ from indexing.parsers import PARSER_REVISION
 from indexing.parsers.scans import ScannedPage
 from indexing.statements import row, rows
 
+logger = logging.getLogger(__name__)
+Value = TypeVar("Value")
+
 
 def find_parsed(*, tenant_id: int, content_digest: str, media_type: str) -> ParsedDocument | None:
-    """What these bytes were parsed to before, by this parser revision."""
+    """What these bytes were parsed to before, by this parser revision. What cannot be read is as good as not there."""
     found = row(
         "sink", "cached_parse", tenant=tenant_id, digest=content_digest, media_type=media_type, revision=PARSER_REVISION
     )
-    return ParsedDocument.from_json(_unpacked(found["parsed"])) if found else None
+    return _understood(ParsedDocument.from_json, found["parsed"]) if found else None
 
 
 def keep_parsed(lease: Lease, parsed: ParsedDocument, *, content_digest: str, media_type: str) -> None:
@@ -46,7 +50,8 @@ def find_scans(*, tenant_id: int, content_digest: str, media_type: str) -> list[
         media_type=_of_page(media_type, ""),
         revision=PARSER_REVISION,
     )
-    return [ScannedPage.from_json(_unpacked(item["parsed"])) for item in found]
+    pages = (_understood(ScannedPage.from_json, item["parsed"]) for item in found)
+    return [page for page in pages if page is not None]
 
 
 def keep_scan(lease: Lease, page: ScannedPage, *, content_digest: str, media_type: str) -> None:
@@ -73,8 +78,12 @@ def _keep(lease: Lease, data: dict[str, Any], *, content_digest: str, media_type
         )
 
 
-def _unpacked(packed: bytes | memoryview) -> dict[str, Any]:
-    return cast(dict[str, Any], json.loads(zlib.decompress(bytes(packed))))
+def _understood(read: Callable[[Any], Value], packed: bytes | memoryview) -> Value | None:
+    try:
+        return read(json.loads(zlib.decompress(bytes(packed))))
+    except (ValueError, RecursionError, zlib.error) as damage:
+        logger.warning("A kept result cannot be read (%s): it is made anew.", type(damage).__name__)
+        return None
 
 
 def find_vectors(lease: Lease, *, fingerprint: str, digests: Sequence[str]) -> dict[str, str]:

@@ -62,7 +62,8 @@ def assemble(
     left_out: Iterable[LeftOut] = (),
 ) -> ParsedDocument:
     """Join `pieces` in their order. Pieces without text are dropped; none left is `NoText`. A heading as long as a
-    paragraph is one; on a slide it holds up to the slide's end. Of files written out in letters only the beginning stays. More of anything than `limits` allow is `DocumentTooLarge`.
+    paragraph is one; on a slide it holds up to the slide's end. Of files written out in letters only the beginning stays.
+    More of anything than `limits` allow is `DocumentTooLarge`.
 
     `language`: where the file declares it reliably; else it is told by the text.
     A piece without a place has only its span: nobody can look up a line that is not the file's.

@@ -13,6 +13,7 @@ from typing import Any
 from indexing.blocks import GapReason
 from indexing.locators import Region
 from indexing.parsers import limits
+from indexing.typed import as_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,12 @@ class ScannedPage:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ScannedPage:
+    def from_json(cls, data: Any) -> ScannedPage:
+        """Raises `ValueError` for anything that `to_json` would not write."""
+        return as_written(cls._read, data)
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> ScannedPage:
         return cls(
             number=data["number"],
             size=(data["size"][0], data["size"][1]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,18 @@ def test_a_tenant_without_any_pipeline_is_not_made(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Pipeline, "objects", Pipeline.objects.none())
     with pytest.raises(Conflict):
         tenants.create_tenant(slug="x", name="X")
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"no zlib", zlib.compress(b"{"), zlib.compress(b"[]"), zlib.compress(b'{"text": 1}')]
+)
+def test_a_kept_result_that_cannot_be_read_is_as_good_as_none(world: World, damage: bytes) -> None:
+    lease = leased(world, "same bytes")
+    keep_caches(lease, "same text")
+    version = DocumentVersion.objects.get(document=lease.document_id)
+    key: dict[str, Any] = {"content_digest": version.content.sha256, "media_type": version.media_type}
+    assert ParseCache.objects.update(parsed=damage)
+    assert cache.find_parsed(tenant_id=world.tenant.pk, **key) is None
 
 
 def test_caches_are_kept_apart_by_tenant(world: World) -> None:

@@ -221,7 +221,7 @@ def test_no_key_is_lost_however_deep(value: object, depth: int) -> None:
 
 @pytest.mark.parametrize("empty", ["{}", "[]", "[[], {}]", '{"inner": {}}'])
 def test_a_key_of_nothing_is_a_key(empty: str) -> None:
-    source = '{"a": ' * 7 + '{"未定": %s, "b": 1}' % empty + "}" * 7
+    source = '{"a": ' * 7 + f'{{"未定": {empty}, "b": 1}}' + "}" * 7
     assert "未定" in check(parse(source.encode())).text
 
 
