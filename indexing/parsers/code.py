@@ -27,8 +27,8 @@ SHORT_HEAD = 120  # characters of a class before its first member that are with 
 DEEPEST = 6  # classes in namespaces in classes whose members are units
 
 _LINE_END = re.compile("\r\n|\r|\n")
-_IS_CPP = re.compile(r"^\s*(?:class|namespace|template|using)\b|\w::\w", re.MULTILINE)
-_CLOSES = re.compile(r"\W*(?:end)?\W*|\s*[)\]}][\s)\]};,]*(?://|/\*).*")
+_IS_CPP = re.compile(r"^[^\S\n]*+(?:class|namespace|template|using)\b|\w::\w", re.MULTILINE)
+_CLOSES = re.compile(r"\W*+(?:end\W*+)?|\s*+[)\]}][\s)\]};,]*+(?://|/\*).*")
 _STARTS_BLOCK = re.compile(r"[^\s)\]}]")
 _FUNCTIONS = ("arrow_function", "function_expression", "generator_function", "class")
 _ABOVE = ("comment", "line_comment", "block_comment", "attribute_item", "attribute_list")

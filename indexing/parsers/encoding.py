@@ -29,6 +29,7 @@ _DECLARED = {
 }
 SAMPLE_BYTES = 20_000  # of text that is not ASCII; beyond it nothing changes
 MOST_BROKEN = 100  # one broken byte of so many characters, and one more, do not speak against an encoding
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -99,8 +100,12 @@ def _most_plausible(content: bytes) -> str:
 def _sample(content: bytes) -> bytes:
     """Lines that are not ASCII: enough of them to tell the encoding. (No encoding here has a line feed inside a character.)"""
     lines, size = [], 0
-    for line in re.finditer(rb"[^\r\n]*[\x80-\xff][^\r\n]*", content):
-        lines.append(line[0][:SAMPLE_BYTES])
+    for line in re.finditer(rb"[^\r\n]++", content):
+        first = _HIGH_BYTE.search(line[0])
+        if first is None:
+            continue
+        begin = first.start() if len(line[0]) > SAMPLE_BYTES else 0
+        lines.append(line[0][begin : begin + SAMPLE_BYTES])
         size += len(lines[-1])
         if size >= SAMPLE_BYTES:
             break

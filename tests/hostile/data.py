@@ -61,6 +61,8 @@ add(
     HARMLESS,
     "pointers to pointers",
 )
+add("blank.c", lambda _: b"int x;\n" + b"\n" * 400_000 + b"int y;\n", HARMLESS, "four hundred thousand blank lines")
+add("signs.c", lambda _: b"int x;\n\n" + b"(" * 400_000 + b"a\n", HARMLESS, "a line that closes nothing after all")
 add("comments.rs", lambda _: b"// x\n" * 100_000 + b"fn f() {}\n", HARMLESS, "a comment of a hundred thousand lines")
 add(
     "noise.cpp",

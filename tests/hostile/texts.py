@@ -9,6 +9,12 @@ from tests.hostile.catalogue import HARMLESS, REFUSED, add, add_all
 LARGE, NONE, CORRUPT = "DOCUMENT_TOO_LARGE", "NO_TEXT", "DOCUMENT_CORRUPT"
 
 add("line-of-50-megabytes.txt", lambda _: b"a line that does not end " * 2_000_000, LARGE, "one line of 50 MB")
+add(
+    "line-before-a-damaged-byte.txt",
+    lambda _: b"an ASCII line that is long " * 40_000 + b"\n\xa8",
+    HARMLESS,
+    "a megabyte in a line, and one byte elsewhere whose encoding is to be told",
+)
 add("word-of-a-megabyte.txt", lambda _: b"x" * 1_000_000, HARMLESS, "one word of a million letters")
 add("han-without-end.txt", lambda _: ("汉" * 200_000).encode(), HARMLESS, "200,000 characters without a stop")
 add("line-feeds.txt", lambda _: b"\n" * 5_000_000 + b"text", LARGE, "five million empty lines")

@@ -87,3 +87,10 @@ def test_every_name_is_one_that_python_knows_and_a_page_may_declare() -> None:
         "a".encode(reading.encoding)
         assert decode("<日本>".encode("cp932"), declared="shift_jis") == "<日本>"
         assert encoding._is_known(reading.encoding)
+
+
+def test_what_is_not_ascii_counts_wherever_it_stands_in_its_line() -> None:
+    words = "员工出差应当事先申请，并在三天内提交报销单。"
+    for name in ("gb18030", "big5"):
+        text = "a word " * 5_000 + (words if name == "gb18030" else "員工出差應當事先申請，並在三天內提交報銷單。")
+        assert decode(text.encode(name)) == text
