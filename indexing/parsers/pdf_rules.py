@@ -12,7 +12,7 @@ import pypdfium2.raw as pdfium_c
 
 from indexing.locators import Region
 
-_THIN = 3.0  # points: a path thinner than this is a rule
+_THIN = 3.2  # points: a path thinner than this is a rule; borders of 3 points are usual
 _LONG = 8.0  # shorter rules are dots and ticks
 _JOINED = 3.0  # rules as near as this are one
 _MOST_OBJECTS = 20_000  # a page with more is a map or a drawing

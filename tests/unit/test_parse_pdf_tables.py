@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from reportlab.lib import colors
+from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, Table, TableStyle
 
@@ -181,3 +183,32 @@ def test_lines_of_a_chart_that_run_through_its_words_make_no_table() -> None:
     document = parsed(drawn(draw))
     assert not [block for block in document.blocks if block.kind is BlockKind.TABLE]
     assert "Enrolled3" in document.text
+
+
+def test_borders_of_three_points_are_rules() -> None:
+    """As word processors draw them: every piece between two cells filled, and closed twice."""
+    rows = [("", "Launch", "First year"), ("Sets", "47", "272"), ("Cities of the north", "", "8")]
+    xs, ys = (72, 212, 312, 412), (700, 660, 620, 580)
+
+    def piece(canvas: Canvas, left: float, bottom: float, right: float, top: float) -> None:
+        path = canvas.beginPath()
+        path.moveTo(left, bottom)
+        for x, y in ((right, bottom), (right, top), (left, top), (left, bottom)):
+            path.lineTo(x, y)
+        path.close()
+        canvas.drawPath(path, stroke=0, fill=1)
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 10)
+        for left, right in pairwise(xs):
+            for y in ys:
+                piece(canvas, left, y - 1.52, right, y + 1.52)
+        for bottom, top in pairwise(ys[::-1]):
+            for x in xs:
+                piece(canvas, x - 1.52, bottom, x + 1.52, top)
+        for top, cells in zip(ys, rows, strict=False):
+            for left, cell in zip(xs, cells, strict=False):
+                for number, line in enumerate(simpleSplit(cell, "Helvetica", 10, 80)):
+                    canvas.drawString(left + 8, top - 15 - 12 * number, line)
+
+    assert table_of(drawn(draw)).rows == tuple(rows)
