@@ -22,7 +22,8 @@ from indexing.errors import IndexingError
 from indexing.messages import error_sentence
 from indexing.models import Pipeline
 
-Do = Callable[[User, Tenant, Pipeline, str], str]
+Do = Callable[[User, Tenant, Pipeline, str], tuple[bool, str]]
+"""Returns whether it came out as wished, and what to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ def command(
     move = MOVES[name]
     if request.method == "POST":
         try:
-            messages.success(request, move.do(request.user, tenant, pipeline, request.POST.get("reason", "").strip()))
+            done, said = move.do(request.user, tenant, pipeline, request.POST.get("reason", "").strip())
+            messages.add_message(request, messages.SUCCESS if done else messages.WARNING, said)
         except DocumentsError as error:
             messages.error(request, error.message)
         except IndexingError as error:
@@ -65,44 +67,46 @@ def command(
     )
 
 
-def _build(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _build(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     lifecycle.begin(actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk)
     run = recompute.start(actor_id=actor.pk, pipeline_id=pipeline.pk, tenant_id=tenant.pk)
     said = _(
         "New versions are indexed under it too. Run %(run)d fills in the others: it needs a worker on the pool “bulk”."
     )
-    return said % {"run": run.pk}
+    return True, said % {"run": run.pk}
 
 
-def _gate(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _gate(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     report = gate.examine(actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk)
-    return _("It passed.") if report.passed else _("It was examined and has not passed; the page says why.")
+    if report.passed:
+        return True, _("It passed.")
+    return False, _("It was examined and has not passed; the page says why.")
 
 
-def _serve(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _serve(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     lifecycle.serve(actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk)
-    return _("Searches use it now; the one before stands by.")
+    return True, _("Searches use it now; the one before stands by.")
 
 
-def _roll_back(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _roll_back(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     number = lifecycle.roll_back(actor=actor, tenant_id=tenant.pk, hide_behind=reason)
-    return _("Pipeline %(number)d serves again.") % {"number": number}
+    return True, _("Pipeline %(number)d serves again.") % {"number": number}
 
 
-def _exclude(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _exclude(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     count = lifecycle.exclude(
         actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk, reason=reason, failed_only=True
     )
     said = ngettext("%(count)d document is left out.", "%(count)d documents are left out.", count)
-    return said % {"count": count}
+    return True, said % {"count": count}
 
 
-def _retire(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> str:
+def _retire(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     count = lifecycle.retire(actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk)
     said = ngettext(
         "Retired; %(count)d waiting task was cancelled.", "Retired; %(count)d waiting tasks were cancelled.", count
     )
-    return said % {"count": count}
+    return True, said % {"count": count}
 
 
 MOVES: dict[str, Move] = {

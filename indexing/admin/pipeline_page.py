@@ -61,7 +61,7 @@ def show(request: HttpRequest, pipeline: Pipeline, context: dict[str, Any]) -> H
         "admin/indexing/pipeline/page.html",
         {
             **context,
-            "title": f"#{pipeline.pk} {pipeline.name}",
+            "title": pipeline.name,
             "pipeline": pipeline,
             "values": difference({}, pipeline.config),
             "index": has_vector_index(pipeline),
