@@ -47,6 +47,12 @@ def clean_file_name(name: str) -> str:
     return name
 
 
+def title_of(file_name: str) -> str:
+    """The title of a document that nobody gave one: its file's name without the extension. Raises `InvalidInput` for a file
+    without a name."""
+    return clean_title(PurePosixPath(clean_file_name(file_name)).stem)
+
+
 def clean_title(title: str) -> str:
     """A title in one line. Raises `InvalidInput` if nothing is left or it is too long."""
     title = title.encode("utf-8", "ignore").decode()

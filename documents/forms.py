@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any, Self, cast
 
 from django import forms
@@ -11,6 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from documents import content
 from documents.media_types import BY_EXTENSION
 from documents.models import Document, Membership, ReaderGroup
 from documents.querysets import EDITING_ROLES, User, tenants_where
@@ -55,7 +55,7 @@ class NewDocumentForm(forms.Form):
     @property
     def chosen_title(self) -> str:
         title: str = self.cleaned_data["title"]
-        return title or PurePath(self.cleaned_data["file"].name).stem
+        return title or content.title_of(self.cleaned_data["file"].name)
 
 
 class CommandForm(forms.Form):

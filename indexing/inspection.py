@@ -1,4 +1,4 @@
-"""What `inspect_document` shows of files: blocks, chunks, places, gaps, times, or an error. Pure: no Django."""
+"""What `inspect_document` shows of files: blocks, chunks, places, gaps, times, or an error. No database."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from indexing.blocks import Block, Chunk, Gap, ParsedDocument
-from indexing.locators import Locator, cells_name
+from indexing.blocks import Block, Chunk, ParsedDocument
+from indexing.locators import Locator
+from indexing.messages import locator_words
+from indexing.remarks import gap_words, left_out_words
 from indexing.splitters import BUDGET_UNIT
 from indexing.verification import Verification
 
@@ -78,8 +80,8 @@ class Inspection:
         assert self.document is not None, "it could be read"
         found = self.verification
         places = f"Places: {found.found} verified, {len(found.failed)} not found, {found.not_checkable} not checkable"
-        gaps = [f"Gap: {gap_line(gap)}" for gap in self.document.gaps]
-        kept_out = [f"Left out, {item.reason.value}: {_shortened(item.text, 80)}" for item in self.document.left_out]
+        gaps = [f"Gap: {gap_words(gap.to_json())}" for gap in self.document.gaps]
+        kept_out = [f"Left out: {left_out_words(item)}: {_shortened(item.text, 80)}" for item in self.document.left_out]
         times = ", ".join(f"{step} {seconds:.2f} s" for step, seconds in self.seconds.items())
         return [places, *gaps, *kept_out, *([f"Time: {times}"] if times else [])]
 
@@ -139,28 +141,19 @@ class Summary:
         ]
 
 
-def gap_line(gap: Gap) -> str:
-    places = [
-        f"{kind} {value}" for kind, value in (("page", gap.page), ("sheet", gap.sheet), ("slide", gap.slide)) if value
-    ]
-    return f"{' '.join(places) or 'document'}: {gap.reason.value.replace('_', ' ')}"
+def head_line(chunk: Chunk, *, is_there: bool, between: str) -> str:
+    """Place, tokens and headings of a chunk. A format without places of its own has none."""
+    place = place_line(chunk.locator)
+    facts = [place if is_there else f"{place}, NOT FOUND THERE".removeprefix(", "), counted(chunk.tokens, "token")]
+    return between.join([", ".join(filter(None, facts)), _path_line(chunk)])
 
 
 def place_line(locator: Locator) -> str:
-    """“page 3–4”, “sheet Prices B4:F17”, “slide 2”, “lines 7–9”."""
-    if locator.page is not None:
-        return f"page {locator.page}" + (f"–{locator.page_end}" if locator.page_end is not None else "")
-    if locator.sheet is not None:
-        return f"sheet {locator.sheet}" + (f" {cells_name(locator.cells)}" if locator.cells else "")
-    if locator.slide is not None:
-        return f"slide {locator.slide}"
-    if locator.lines is not None:
-        first, last = locator.lines
-        return f"line {first}" if first == last else f"lines {first}–{last}"
-    return ""
+    """“pages 3–4”, “sheet “Prices”, cells B4:F17”, “lines 7–9”; empty where the format has no places of its own."""
+    return locator_words(locator.to_json())
 
 
-def path_line(chunk: Chunk) -> str:
+def _path_line(chunk: Chunk) -> str:
     return _BETWEEN_HEADINGS.join(chunk.heading_path) or "(no heading)"
 
 
@@ -175,10 +168,7 @@ def _block_line(block: Block) -> str:
 
 
 def _chunk_lines(chunk: Chunk, *, is_there: bool) -> list[str]:
-    doubt = "" if is_there else ", NOT FOUND THERE"
-    head = (
-        f"  #{chunk.ordinal}  {place_line(chunk.locator)}{doubt}, {counted(chunk.tokens, 'token')}  {path_line(chunk)}"
-    )
+    head = f"  #{chunk.ordinal}  {head_line(chunk, is_there=is_there, between='  ')}"
     body = []
     for line in chunk.text.split("\n"):
         body += textwrap.wrap(line, _WIDTH, initial_indent="      ", subsequent_indent="      ")

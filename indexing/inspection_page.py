@@ -1,6 +1,6 @@
 """`inspect_document --format html`: one page that needs nothing beside it. Left the drawn page or the text, right the chunks.
 
-Everything that comes from a file is escaped, and a policy in the page forbids what would get through. Pure: no Django.
+Everything that comes from a file is escaped, and a policy in the page forbids what would get through. No database.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from indexing.blocks import Chunk
-from indexing.inspection import Inspection, Summary, counted, path_line, place_line
+from indexing.inspection import Inspection, Summary, counted, head_line
 from indexing.rendering import Picture
 from indexing.side_by_side import Placed, marks, segments
 
@@ -101,8 +101,7 @@ def _drawn(number: int, page_number: int, picture: Picture, placed: Sequence[Pla
 
 
 def _chunk(number: int, chunk: Chunk, *, is_there: bool) -> str:
-    place = place_line(chunk.locator) + ("" if is_there else ", NOT FOUND THERE")
-    head = f"#{chunk.ordinal} · {place} · {counted(chunk.tokens, 'token')} · {path_line(chunk)}"
+    head = f"#{chunk.ordinal} · {head_line(chunk, is_there=is_there, between=' · ')}"
     context = f"<h3>embedded with: {escape(chunk.context)}</h3>" if chunk.context else ""
     return (
         f'<article class="chunk{"" if is_there else " absent"}" tabindex="0"{_names(number, [chunk.ordinal])}>'

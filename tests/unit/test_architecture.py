@@ -25,7 +25,8 @@ LAYERS = (
     ("stores", "sink queue cache canary provider_gate pauses port"),
     (
         "foundation",
-        "models retention_models cache_models provider_models lifecycle_models recompute_models freshness_models statements providers pipelines messages remarks inspection inspection_page groups retrying",
+        "models retention_models cache_models provider_models lifecycle_models recompute_models freshness_models statements providers pipelines messages remarks groups "
+        "inspection inspection_page retrying",
     ),
     (
         "pure",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from documents.content import title_of
 from indexing.blocks import Block, BlockKind, Chunk, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
 from indexing.inspection import Inspection
 from indexing.locators import Locator
@@ -98,14 +100,14 @@ def test_one_file_is_one_object(policy: Path) -> None:
                 "text": "年假为十五天。",
                 "headingPath": ["休假制度"],
                 "locator": {"span": [6, 13], "lines": [3, 3]},
-                "context": "休假制度",
+                "context": "policy › 休假制度",
             },
             {
                 "ordinal": 1,
                 "text": "Kind | Days\nSick | 30",
                 "headingPath": ["休假制度", "Pay"],
                 "locator": {"span": [20, 41], "lines": [7, 9]},
-                "context": "休假制度 › Pay",
+                "context": "policy › 休假制度 › Pay",
             },
         ],
     }
@@ -209,7 +211,7 @@ def test_text_says_where_things_are() -> None:
     lines = Inspection("a.pdf", document, (chunk,)).to_text().split("\n")
     assert lines[1] == "  application/pdf, 1 page, 1 block, 1 chunk"
     assert lines[2] == "  Places: 0 verified, 0 not found, 0 not checkable"
-    assert lines[5].startswith("  paragraph  page 3–4     word word")
+    assert lines[5].startswith("  paragraph  pages 3–4    word word")
     assert lines[5].endswith("…")
     assert lines[8] == "  #0  page 3, 1 token  (no heading)"
     assert max(map(len, lines)) <= 110
@@ -270,5 +272,25 @@ def test_what_is_missing_is_named() -> None:
     chunk = Chunk(0, text, (), Locator((0, 7), page=1), tokens=1)
     shown = Inspection("a.pdf", document, (chunk,), verification=Verification(0, (0,))).to_text()
     assert "  Gap: page 2: unreadable\n" in shown
-    assert "  Left out, page_number: 1 | 2\n" in shown
+    assert "  Left out: Page number, pages 1–2: 1 | 2\n" in shown
     assert "  #0  page 1, NOT FOUND THERE, 1 token" in shown
+
+
+def test_tokens_are_counted_with_the_title_that_an_upload_gets(policy: Path) -> None:
+    """The title of a document is not what its file calls itself, but what its editor does: the file's name, if nothing."""
+    counted = [chunk["tokens"] for chunk in json.loads(run(policy)[0])["chunks"]]
+    assert title_of("policy.md") == "policy"
+    assert json.loads(run(policy)[0])["chunks"][0]["context"] == "policy › 休假制度"
+    longer = [chunk["tokens"] for chunk in json.loads(run(policy, "--title", "The company's own policy")[0])["chunks"]]
+    assert all(one < other for one, other in zip(counted, longer, strict=True))
+
+
+def test_a_format_without_places_shows_its_headings_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rules.html"
+    path.write_text("<main><h1>Rules</h1><h2>请假</h2><p>年假为十五天。</p></main>", encoding="utf-8")
+    for kind in ("text", "html"):
+        printed, _ = run(path, "--format", kind)
+        assert not re.search(r"\blines? \d", printed), kind
+    assert re.search(r"\n  #0  \d+ tokens  Rules › 请假\n", run(path, "--format", "text")[0])
+    (chunk,) = json.loads(run(path)[0])["chunks"]
+    assert set(chunk["locator"]) == {"span"}

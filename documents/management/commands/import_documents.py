@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from rest_framework.exceptions import APIException, ValidationError
 
-from documents import sources
+from documents import content, sources
 from documents.api.base import valid
 from documents.api.parsing import json_of
 from documents.api.source_serializers import RowSerializer, write_of_row
@@ -175,8 +175,10 @@ def _file(path: Path, key: str) -> tuple[str, Write | Exception]:
     try:
         # The time first: a change while it is read makes it newer, and the next run reads it again.
         changed = datetime.fromtimestamp(path.stat().st_mtime_ns // 1000 / 1e6, UTC)
-        return key, Write(key, updated_at=changed, data=path.read_bytes(), file_name=path.name, title=path.stem)
-    except OSError as error:
+        return key, Write(
+            key, updated_at=changed, data=path.read_bytes(), file_name=path.name, title=content.title_of(path.name)
+        )
+    except (OSError, DocumentsError) as error:
         return key, error
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from documents.content import title_of
 from documents.media_types import UnsupportedFile, detect
 from indexing import inspection_page
 from indexing.blocks import Chunk, ParsedDocument
@@ -46,6 +47,11 @@ class Command(BaseCommand):
             default="json",
             help="default: json, one object, or an array for several files; html is one page that needs nothing beside it",
         )
+        parser.add_argument(
+            "--title",
+            default="",
+            help="of the document, embedded with each chunk; default: the file's name, as on upload",
+        )
         parser.add_argument("--strategy", choices=sorted(STRATEGIES), default="", help="default: as the settings say")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,7 +61,7 @@ class Command(BaseCommand):
         paths = [path for name in named for path in _files(name)]
         if not paths:
             raise CommandError(f"There are no files in {named[0]}.", returncode=USAGE)
-        results = [_inspect(path, options["strategy"]) for path in paths]
+        results = [_inspect(path, options["strategy"], options["title"]) for path in paths]
         summary = "\n".join(Summary.of(results).lines())
         if options["format"] == "json":
             shown = [result.to_json() for result in results]
@@ -97,7 +103,7 @@ def _unreadable(path: Path) -> str:
     return ""
 
 
-def _inspect(path: Path, strategy: str) -> Inspection:
+def _inspect(path: Path, strategy: str, title: str) -> Inspection:
     if problem := _unreadable(path):
         return Inspection(path.name, error=(UNREADABLE, problem))
     content = path.read_bytes()
@@ -110,7 +116,7 @@ def _inspect(path: Path, strategy: str) -> Inspection:
         with _timed(seconds, "parse"):
             document = parse_in_child(content, media_type, path.name, **limits)
         with _timed(seconds, "split"):
-            chunks = _split(document, path.stem, strategy)
+            chunks = _split(document, title or title_of(path.name), strategy)
         with _timed(seconds, "verify"):
             verification = verify_apart(content, media_type, claims_of(document, chunks), **limits)
     except UnsupportedFile as error:
@@ -120,12 +126,12 @@ def _inspect(path: Path, strategy: str) -> Inspection:
     return Inspection(path.name, document, tuple(chunks), verification=verification, seconds=seconds)
 
 
-def _split(document: ParsedDocument, stem: str, strategy: str) -> list[Chunk]:
+def _split(document: ParsedDocument, title: str, strategy: str) -> list[Chunk]:
     embedder = LocalEmbedder()
     return split_as_configured(
         splitter_config(strategy),
         document,
-        title=document.title or stem,
+        title=title,
         count_tokens=embedder.count_tokens,
         most_tokens=embedder.max_tokens,
     )
