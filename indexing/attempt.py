@@ -37,51 +37,64 @@ class Attempt:
     """Carries a lease from its claim to the finish. Raises `LeaseLost`, or an `IndexingError` that says what follows."""
 
     def __init__(self, lease: Lease, *, checkpoint: Checkpoint) -> None:
-        self._lease, self._checkpoint = lease, checkpoint
+        self.lease, self._checkpoint = lease, checkpoint
+        self.has_begun = False
+        self.embedder: Embedder
+        self.missing: list[StagedChunk] = []  # once prepared: what is not stored yet
+        self._manifest: Manifest
         self._facts: dict[str, Any] = {}
 
     def begin(self) -> None:
         """Load what the task is about. Raises a `CancelledError` if nobody wants the result any more."""
-        self._facts = retrying(lambda: sink.facts(self._lease))
-        sink.refuse_unwanted(self._facts, version_number=self._lease.version_number)
+        self._facts = retrying(lambda: sink.facts(self.lease))
+        sink.refuse_unwanted(self._facts, version_number=self.lease.version_number)
+        self.has_begun = True
 
     def run(self) -> None:
         """The work between `begin` and readers seeing the new version."""
+        self.prepare()
+        self.complete()
+
+    def prepare(self) -> None:
+        """The first part of it: what is to be embedded, and what of that an earlier attempt has stored."""
         self._step(Stage.PARSE)
         parsed = self._parse()
-        embedder = embedder_for(self._facts["pipeline_config"])
+        self.embedder = embedder_for(self._facts["pipeline_config"])
         self._step(Stage.SPLIT)
-        chunks = self._split(parsed, embedder)
+        chunks = self._split(parsed, self.embedder)
         verification = self._verify(parsed, chunks)  # before any vector is paid for
-        manifest = Manifest.of(
+        self._manifest = Manifest.of(
             self._situate(parsed, verification.corrected(chunks)),
-            lease=self._lease,
+            lease=self.lease,
             pipeline_digest=self._facts["pipeline_digest"],
             gaps=parsed.gaps,
             verification=verification,
         )
-        staged = retrying(lambda: sink.already_staged(self._lease, manifest))
-        missing = [item for item in manifest.chunks if item.id not in staged]
-        vectors = self._embed(missing, embedder)
-        self._stage(missing, vectors)
-        self._step(Stage.VALIDATE, 0, len(chunks))
-        retrying(lambda: sink.finish(self._lease, manifest))
+        staged = retrying(lambda: sink.already_staged(self.lease, self._manifest))
+        self.missing = [item for item in self._manifest.chunks if item.id not in staged]
+
+    def complete(self) -> None:
+        """The rest: embed, store, verify, switch."""
+        vectors = self._embed(self.missing, self.embedder)
+        self._stage(self.missing, vectors)
+        self._step(Stage.VALIDATE, 0, len(self._manifest.chunks))
+        retrying(lambda: sink.finish(self.lease, self._manifest))
 
     def _step(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         self._checkpoint()
-        retrying(lambda: queue.report(self._lease, stage=stage, done=done, total=total))
+        retrying(lambda: queue.report(self.lease, stage=stage, done=done, total=total))
 
     def _parse(self) -> ParsedDocument:
         key = {"content_digest": self._facts["content_digest"], "media_type": self._facts["media_type"]}
-        parsed = retrying(lambda: cache.find_parsed(tenant_id=self._lease.tenant_id, **key))
+        parsed = retrying(lambda: cache.find_parsed(tenant_id=self.lease.tenant_id, **key))
         if parsed is None:
-            scans = retrying(lambda: cache.find_scans(tenant_id=self._lease.tenant_id, **key))
+            scans = retrying(lambda: cache.find_scans(tenant_id=self.lease.tenant_id, **key))
             data = self._read()
             ensure_no_transaction()
 
             def keep_scan(page: ScannedPage) -> None:
                 self._checkpoint()
-                retrying(lambda: cache.keep_scan(self._lease, page, **key))
+                retrying(lambda: cache.keep_scan(self.lease, page, **key))
 
             parsed = parse_in_child(
                 data,
@@ -93,7 +106,7 @@ class Attempt:
                 keep_scan=keep_scan,
             )
             fresh = parsed
-            retrying(lambda: cache.keep_parsed(self._lease, fresh, **key))
+            retrying(lambda: cache.keep_parsed(self.lease, fresh, **key))
         return parsed
 
     def _read(self) -> bytes:
@@ -127,7 +140,7 @@ class Attempt:
             title=self._facts["title"],
             config=config,
             model=context_model(config),
-            lease=self._lease,
+            lease=self.lease,
             report=partial(self._step, Stage.SPLIT),
         )
 
@@ -152,9 +165,9 @@ class Attempt:
         return verification
 
     def _embed(self, chunks: Sequence[StagedChunk], embedder: Embedder) -> dict[str, str]:
-        return embed(chunks, lease=self._lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
+        return embed(chunks, lease=self.lease, embedder=embedder, report=partial(self._step, Stage.EMBED))
 
     def _stage(self, chunks: Sequence[StagedChunk], vectors: dict[str, str]) -> None:
         for number, batch in enumerate(batches(chunks, sink.STAGE_BATCH)):
             self._step(Stage.INDEX, number * sink.STAGE_BATCH, len(chunks))
-            retrying(partial(sink.stage, self._lease, batch, vectors=vectors, dimensions=self._facts["dimensions"]))
+            retrying(partial(sink.stage, self.lease, batch, vectors=vectors, dimensions=self._facts["dimensions"]))

@@ -122,3 +122,7 @@ class Budget:
 
     def cost(self, taken: int) -> int:
         return taken if self.limit else 0
+
+    def kept(self, taken: int) -> float:
+        """What somebody who is in no hurry leaves in it when they take so much: half, or what a full one has left then."""
+        return min(self.capacity / 2, max(0.0, self.capacity - taken)) if self.limit else 0.0

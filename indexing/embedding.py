@@ -26,6 +26,7 @@ from indexing.errors import (
 from indexing.lease import Lease
 from indexing.retrying import retrying
 from indexing.sink import StagedChunk
+from indexing.states import TaskType
 
 MOST_SOUGHT = 10  # texts at fault that one attempt looks for: each costs 2·log2(batch) + 3 requests at most
 MOST_NAMED = 3
@@ -142,6 +143,7 @@ class _Embedding:
             texts=len(texts) + with_canary,
             task_id=self._lease.task_id,
             wait=self._wait,
+            yields=self._lease.task_type == TaskType.RECOMPUTE,
         )
 
     def _wait(self, seconds: float) -> None:

@@ -1,10 +1,11 @@
-"""Keeps a lease alive from a thread of its own, with a connection of its own, while the attempt is busy elsewhere."""
+"""Keeps leases alive from a thread of its own, with a connection of its own, while the attempts are busy elsewhere."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -39,7 +40,7 @@ class Heartbeat:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stop.set()
+        self.end()
         self._thread.join()
 
     def ensure_alive(self) -> None:
@@ -47,15 +48,24 @@ class Heartbeat:
         if self._lost.is_set() or self._clock.is_over:
             raise LeaseLost("renew")
 
+    def end(self) -> None:
+        """The attempt is over: renew no more."""
+        self._stop.set()
+
+    def go_on(self) -> bool:
+        """Renew once; False if that was the last time."""
+        if self._stop.is_set():
+            return False
+        if time.monotonic() >= self._give_up_at:
+            logger.warning("task %s runs for too long and is no longer renewed", self._lease.task_id)
+            return False
+        self._beat()
+        return not self._lost.is_set()
+
     def _run(self) -> None:
         try:
-            while not self._stop.wait(self._seconds / 3):
-                if time.monotonic() >= self._give_up_at:
-                    logger.warning("task %s runs for too long and is no longer renewed", self._lease.task_id)
-                    return
-                self._beat()
-                if self._lost.is_set():
-                    return
+            while not self._stop.wait(self._seconds / 3) and self.go_on():
+                pass
         finally:
             connection.close()
 
@@ -76,3 +86,29 @@ class Heartbeat:
             if not has_ended:
                 queue.record_refusal(self._lease, action="renew")
             self._lost.set()
+
+
+class Heartbeats:
+    """The same for several leases: one thread and one connection renew all that have not ended."""
+
+    def __init__(self, beats: Sequence[Heartbeat], *, lease_seconds: float) -> None:
+        self._beats, self._seconds = list(beats), lease_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-of-{len(self._beats)}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(self._seconds / 3):
+                self._beats = [beat for beat in self._beats if beat.go_on()]
+        finally:
+            connection.close()

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -35,6 +35,7 @@ Answer = TypeVar("Answer")
 
 IN_PROCESS = "local"  # the name of the provider that is none
 PATIENCE = 5.0  # seconds of a provider's cooldown that an attempt waits for; for longer ones the task is put back
+LONGEST_YIELD = 60.0  # seconds that a bulk run's attempt waits for the others to leave it some of the budget
 LATE = 60.0  # seconds after which a probe that no worker has sent is left to a search: no worker runs
 
 
@@ -76,19 +77,28 @@ def standing(provider: str) -> Standing:
 
 
 def send(
-    request: Callable[[], Answer], *, provider: str, texts: int, task_id: int, wait: Callable[[float], None]
+    request: Callable[[], Answer],
+    *,
+    provider: str,
+    texts: int,
+    task_id: int,
+    wait: Callable[[float], None],
+    yields: bool = False,
 ) -> Answer:
     """The answer of `request`, which sends `texts` texts, once the provider's breaker, cooldown and budget let it go.
 
     `wait` sleeps for some seconds, and raises to end the attempt. Waiting for the budget has no bound: a worker that waits
     is what keeps the others' tasks in the queue.
 
-    Raises what `request` and `wait` raise, `EmbeddingRateLimited` for a cooldown beyond `PATIENCE`, and what the breaker was
-    opened with.
+    `yields`: nobody waits for the answer (a bulk run). It takes only what is there, with half of a full budget left in it, so
+    that a publish finds its share without waiting; it never goes into debt, and puts its task back rather than wait for long.
+
+    Raises what `request` and `wait` raise, `EmbeddingRateLimited` for a cooldown beyond `PATIENCE` or a budget that others
+    need for longer than `LONGEST_YIELD`, and what the breaker was opened with.
     """
     if provider == IN_PROCESS:
         return request()
-    is_paid = False
+    is_paid, yielded = False, 0.0
     while True:
         found = retrying(lambda: standing(provider))
         found.refuse_if_open()
@@ -96,7 +106,11 @@ def send(
             raise EmbeddingRateLimited(retry_after=found.cooldown)
         delay = found.cooldown
         if delay <= 0 and not is_paid:
-            delay, is_paid = retrying(lambda: _spend(provider, texts)), True
+            delay = retrying(lambda: (_spend_spare if yields else _spend)(provider, texts))
+            is_paid = delay <= 0 or not yields
+            yielded += 0.0 if is_paid else delay
+        if yielded > LONGEST_YIELD:
+            raise EmbeddingRateLimited(retry_after=LONGEST_YIELD)
         if delay <= 0:
             return _ask(request, provider, found, task_id=task_id)
         wait(delay)
@@ -145,24 +159,49 @@ def _take_probe(provider: str, *, seconds: float, overdue: float) -> str | None:
 
 def _spend(provider: str, texts: int) -> float:
     """Take a request from the budget; after how many seconds it may go."""
-    requests = Budget(settings.KB_EMBEDDING_REQUESTS_PER_MINUTE, 1)
-    words = Budget(settings.KB_EMBEDDING_TEXTS_PER_MINUTE, settings.KB_EMBEDDING_BATCH_SIZE)
-    if not requests.limit and not words.limit:
+    costs = _costs(provider, texts)
+    if costs is None:
         return 0.0
-    found = row(
-        "providers",
-        "spend",
-        provider=provider,
-        requests=requests.cost(1),
-        request_capacity=requests.capacity,
-        requests_per_second=requests.per_second,
-        texts=words.cost(texts),
-        text_capacity=words.capacity,
-        texts_per_second=words.per_second,
-    )
+    found = row("providers", "spend", **costs)
     assert found is not None, "the statement always returns a row"
     seconds: float = found["seconds"]
     return seconds
+
+
+def _spend_spare(provider: str, texts: int) -> float:
+    """Take a request from what the others leave of the budget: 0, or after how many seconds to try again."""
+    costs = _costs(provider, texts)
+    if costs is None:
+        return 0.0
+    requests, words = _budgets()
+    found = row("providers", "spend_spare", **costs, requests_kept=requests.kept(1), texts_kept=words.kept(texts))
+    if found is None:
+        return _spend(provider, texts)
+    seconds: float = found["seconds"]
+    return seconds
+
+
+def _budgets() -> tuple[Budget, Budget]:
+    return (
+        Budget(settings.KB_EMBEDDING_REQUESTS_PER_MINUTE, 1),
+        Budget(settings.KB_EMBEDDING_TEXTS_PER_MINUTE, settings.KB_EMBEDDING_BATCH_SIZE),
+    )
+
+
+def _costs(provider: str, texts: int) -> dict[str, Any] | None:
+    """What a request takes from the budget, and how that fills again; None without a budget."""
+    requests, words = _budgets()
+    if not requests.limit and not words.limit:
+        return None
+    return {
+        "provider": provider,
+        "requests": requests.cost(1),
+        "request_capacity": requests.capacity,
+        "requests_per_second": requests.per_second,
+        "texts": words.cost(texts),
+        "text_capacity": words.capacity,
+        "texts_per_second": words.per_second,
+    }
 
 
 def _ask(

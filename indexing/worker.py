@@ -10,7 +10,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -50,6 +51,9 @@ RESULTS = {TaskState.SUCCEEDED: Result.SUCCEEDED, TaskState.PENDING: Result.LOST
 class Round:
     result: Result
     task_id: int | None = None
+
+
+IDLE = Round(Result.IDLE)
 
 
 class Stopping(Exception):
@@ -96,7 +100,11 @@ class Worker:
                 self.current = None
             if result is not None:
                 return Round(result, lease.task_id)
-        return Round(Result.IDLE)
+        return IDLE
+
+    def rounds(self) -> list[Round]:
+        """What one turn of the loop came to."""
+        return [self.run_once()]
 
     def run(self, *, drain: bool = False, on_round: Callable[[Round], None] = lambda _: None) -> Counter[Result]:
         """Work until told to stop, or with `drain` until nothing is due; return the counts.
@@ -108,7 +116,7 @@ class Worker:
             while not self.stop.is_set():
                 try:
                     close_old_connections()
-                    round_ = self.run_once()
+                    rounds = self.rounds()
                 except Exception as error:
                     if is_outage(error):
                         if drain:
@@ -122,11 +130,12 @@ class Worker:
                     self.counts[Result.FAILED] += 1
                     self.stop.wait(1.0)
                     continue
-                if round_.result is Result.IDLE and self.stop.is_set():
+                if rounds == [IDLE] and self.stop.is_set():
                     break  # not idle, only stopped
-                self.counts[round_.result] += 1
-                on_round(round_)
-                if round_.result is Result.IDLE:
+                for round_ in rounds:
+                    self.counts[round_.result] += 1
+                    on_round(round_)
+                if rounds == [IDLE]:
                     if drain:
                         break
                     wakeup.wait(self._sleep_seconds(), self.stop)
@@ -151,26 +160,51 @@ class Worker:
 
     def _work(self, lease: Lease, *, claimed_at: float) -> Result | None:
         """One attempt to its recorded end; None if the task was cancelled before any work."""
+        heartbeat = self._heartbeat(lease, claimed_at=claimed_at)
+        attempt = self._new_attempt(lease, heartbeat)
+        result = self._guarded(attempt, heartbeat, attempt.begin, attempt.run, within=heartbeat)
+        if result is Result.SUCCEEDED:
+            logger.info("task %s: succeeded", lease.task_id)
+        return result
+
+    def _heartbeat(self, lease: Lease, *, claimed_at: float) -> Heartbeat:
         logger.info("task %s: attempt %s of worker %s", lease.task_id, lease.attempts, self.name)
-        heartbeat = Heartbeat(
+        return Heartbeat(
             lease,
             lease_seconds=self.lease_seconds,
             max_run_seconds=settings.KB_MAX_RUN_SECONDS,
             claimed_at=claimed_at,
         )
 
-        def checkpoint() -> None:
-            if self.stop.is_set():
-                raise Stopping
-            heartbeat.ensure_alive()
+    def _new_attempt(self, lease: Lease, heartbeat: Heartbeat) -> Attempt:
+        return Attempt(lease, checkpoint=partial(self._checkpoint, heartbeat))
 
-        working = Retrying(checkpoint=checkpoint, seconds=self.lease_seconds, rng=self._random)
+    def _checkpoint(self, heartbeat: Heartbeat) -> None:
+        if self.stop.is_set():
+            raise Stopping
+        heartbeat.ensure_alive()
+
+    def _guarded(
+        self,
+        attempt: Attempt,
+        heartbeat: Heartbeat,
+        *steps: Callable[[], None],
+        within: AbstractContextManager[object],
+    ) -> Result | None:
+        """Take steps of an attempt, `within` what keeps its lease alive, and record its end if they do not all succeed.
+
+        SUCCEEDED says that they did. None: it was cancelled before any work, or is wanted again after all.
+        """
+        lease = attempt.lease
+        working = Retrying(
+            checkpoint=partial(self._checkpoint, heartbeat), seconds=self.lease_seconds, rng=self._random
+        )
         releasing = Retrying(checkpoint=heartbeat.ensure_alive, seconds=self.lease_seconds, rng=self._random)
         try:
-            with heartbeat:
+            with within:
                 try:
                     with trying(working):
-                        return self._attempt(lease, Attempt(lease, checkpoint=checkpoint))
+                        return self._attempt(attempt, steps)
                 except (Stopping, Blocked):
                     releasing(lambda: queue.release(lease))
                     logger.info("task %s: given back", lease.task_id)
@@ -183,17 +217,15 @@ class Worker:
             queue.record_refusal(lease, action=lost.action)
             return Result.LOST_LEASE
 
-    def _attempt(self, lease: Lease, attempt: Attempt) -> Result | None:
-        begun = False
+    def _attempt(self, attempt: Attempt, steps: Sequence[Callable[[], None]]) -> Result | None:
         try:
-            attempt.begin()
-            begun = True
-            attempt.run()
+            for step in steps:
+                step()
         except IndexingError as error:
-            state = self._end(lease, error)
+            state = self._end(attempt.lease, error)
             # Cancelled before any work, or wanted again after all: no round for whoever counts, the loop goes on.
-            return None if state is TaskState.PENDING or (state is TaskState.CANCELLED and not begun) else Result.FAILED
-        logger.info("task %s: succeeded", lease.task_id)
+            is_none = state is TaskState.PENDING or (state is TaskState.CANCELLED and not attempt.has_begun)
+            return None if is_none else Result.FAILED
         return Result.SUCCEEDED
 
     def _end(self, lease: Lease, error: IndexingError) -> TaskState:

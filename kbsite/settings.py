@@ -211,6 +211,7 @@ KB_BACKOFF_CAP_SECONDS: float = env.float("KB_BACKOFF_CAP_SECONDS", default=900.
 KB_MAX_WAIT_SECONDS: float = env.float("KB_MAX_WAIT_SECONDS", default=24 * 3600.0)  # uncharged waiting before DEAD
 KB_MAX_RUN_SECONDS: float = env.float("KB_MAX_RUN_SECONDS", default=3600.0)  # an attempt older than this is not renewed
 KB_STOP_GRACE_SECONDS: float = env.float("KB_STOP_GRACE_SECONDS", default=20.0)  # from SIGTERM to giving the lease back
+KB_BULK_BATCH: int = env.int("KB_BULK_BATCH", default=16)  # tasks that a bulk worker takes at once
 KB_WORKER_RUN_ONCE_API: bool = env.bool("KB_WORKER_RUN_ONCE_API", default=DEBUG)
 
 KB_INDEX_BUILD_MEMORY: int = env.int("KB_INDEX_BUILD_MEMORY", default=512 * 1024 * 1024)  # bytes

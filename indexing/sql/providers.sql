@@ -24,6 +24,26 @@ ON CONFLICT (name) DO UPDATE
        refilled_at = clock_timestamp()
 RETURNING greatest(0, -requests_left / %(requests_per_second)s, -texts_left / %(texts_per_second)s)::float8 AS seconds;
 
+-- name: spend_spare
+-- Take a request and its texts from the budget only if so much of it is left for others then; tell after how many seconds to
+-- look again (0: taken). No row: nothing is known about this provider yet, and nothing was taken.
+WITH held AS MATERIALIZED (
+    SELECT name, least(%(request_capacity)s, coalesce(requests_left + %(requests_per_second)s
+               * greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)), %(request_capacity)s)) AS requests_left,
+           least(%(text_capacity)s, coalesce(texts_left + %(texts_per_second)s
+               * greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)), %(text_capacity)s)) AS texts_left
+      FROM embedding_provider WHERE name = %(provider)s FOR NO KEY UPDATE),
+look AS (
+    SELECT *, greatest(0, (%(requests)s + %(requests_kept)s - requests_left) / %(requests_per_second)s,
+                       (%(texts)s + %(texts_kept)s - texts_left) / %(texts_per_second)s)::float8 AS seconds
+      FROM held),
+taken AS (
+    UPDATE embedding_provider p
+       SET requests_left = look.requests_left - %(requests)s, texts_left = look.texts_left - %(texts)s,
+           refilled_at = clock_timestamp()
+      FROM look WHERE p.name = look.name AND look.seconds = 0)
+SELECT seconds FROM look;
+
 -- name: meet
 -- Make the row of a provider. No row: it is there.
 INSERT INTO embedding_provider (name) VALUES (%(provider)s) ON CONFLICT (name) DO NOTHING RETURNING name;

@@ -35,7 +35,7 @@ TYPES = {
     "int[]": "paused same",
     "bigint[]": "timed_out tenants",
     "float8": "seconds lease delay vector_weight lexical_weight longest_wait open_for cooldown overdue request_capacity "
-    "requests_per_second text_capacity texts_per_second",
+    "requests_per_second text_capacity texts_per_second requests_kept texts_kept",
     "float8[]": "weights",
     "bool": "leases retries probe_over succeeded readers_requested has_readers failed rebuild complete",
     "unknown": (  # as psycopg sends a str: the server must be able to tell its type from every place
