@@ -24,6 +24,7 @@ class Rule:
     # (batch, stop) → how many left. In transactions of at most `batch` rows each, `stop` asked between them; what was done
     # stays done. Raises `Incomplete` with how many were `removed` if some could not be.
     remove: Callable[[int, Stop], int]
+    each_time: bool = True  # by every sweep; else once a day, as it looks at whole tables
 
 
 def _count_uploads() -> int:

@@ -18,9 +18,13 @@ class ParseCache(models.Model):
     parser_revision = models.CharField(max_length=50)
     parsed = models.BinaryField()
     created_at = models.DateTimeField(db_default=Now())
+    used_at = models.DateTimeField(
+        db_default=Now(), help_text="until when a version in force is known to have had its bytes"
+    )
 
     class Meta:
         db_table = "parse_cache"
+        indexes = [models.Index(fields=["used_at"], name="parse_cache_used")]
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "content_digest", "media_type", "parser_revision"], name="parse_cache_key"
@@ -36,9 +40,13 @@ class EmbeddingCache(models.Model):
     text_digest = models.CharField(max_length=64)
     embedding = VectorField()
     created_at = models.DateTimeField(db_default=Now())
+    used_at = models.DateTimeField(
+        db_default=Now(), help_text="until when a stored chunk is known to have had its text"
+    )
 
     class Meta:
         db_table = "embedding_cache"
+        indexes = [models.Index(fields=["used_at"], name="embedding_cache_used")]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "text_digest", "fingerprint"], name="embedding_cache_key")
         ]
@@ -54,9 +62,11 @@ class SituationCache(models.Model):
     question_digest = models.CharField(max_length=64)
     sentence = models.TextField()
     created_at = models.DateTimeField(db_default=Now())
+    used_at = models.DateTimeField(db_default=Now(), help_text="noted once a day at most")
 
     class Meta:
         db_table = "situation_cache"
+        indexes = [models.Index(fields=["used_at"], name="situation_cache_used")]
         constraints = [
             models.UniqueConstraint(
                 fields=["document_id", "question_digest", "fingerprint"], name="situation_cache_key"

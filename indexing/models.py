@@ -27,6 +27,7 @@ from indexing.lifecycle_models import (  # noqa: F401  (for Django)
 )
 from indexing.provider_models import EmbeddingCanary, EmbeddingProvider, ProviderEvent  # noqa: F401  (for Django)
 from indexing.recompute_models import RecomputeItem, RecomputeRun  # noqa: F401  (for Django)
+from indexing.retention_models import Citation, OrphanSet, RetentionRun  # noqa: F401  (for Django)
 from indexing.states import PipelineRole, Pool, Stage, TaskState, TaskType
 
 

@@ -202,6 +202,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024  # form fields; files are limited 
 KB_MAX_STALENESS_SECONDS: int = env.int("KB_MAX_STALENESS_SECONDS", default=3600)  # then editors are told; 0: never
 KB_UPLOAD_GRACE_SECONDS: int = env.int("KB_UPLOAD_GRACE_SECONDS", default=24 * 3600)  # then staged uploads are orphans
 KB_IDEMPOTENCY_SECONDS: int = env.int("KB_IDEMPOTENCY_SECONDS", default=24 * 3600)
+# What leaves by itself (docs/retention.md); 0 keeps it for ever.
+KB_KEEP_REPLACED_HOURS: float = env.float("KB_KEEP_REPLACED_HOURS", default=72.0)
+KB_KEEP_STAGED_HOURS: float = env.float("KB_KEEP_STAGED_HOURS", default=168.0)
+KB_KEEP_CITED_DAYS: float = env.float("KB_KEEP_CITED_DAYS", default=365.0)
+KB_KEEP_CACHES_DAYS: float = env.float("KB_KEEP_CACHES_DAYS", default=90.0)
+KB_KEEP_TASKS_DAYS: float = env.float("KB_KEEP_TASKS_DAYS", default=180.0)
+KB_KEEP_EVENTS_DAYS: float = env.float("KB_KEEP_EVENTS_DAYS", default=365.0)
+KB_KEEP_AUDIT_DAYS: float = env.float("KB_KEEP_AUDIT_DAYS", default=0.0)
 
 KB_LEASE_SECONDS: float = env.float("KB_LEASE_SECONDS", default=45.0)
 KB_POLL_SECONDS: float = env.float("KB_POLL_SECONDS", default=5.0)
@@ -229,6 +237,9 @@ KB_SPLITTER_OVERLAP: int = env.int("KB_SPLITTER_OVERLAP", default=100)  # charac
 KB_EMBEDDING_URL: str = env.str("KB_EMBEDDING_URL", default="")
 KB_EMBEDDING_MODEL: str = env.str("KB_EMBEDDING_MODEL", default="")
 KB_EMBEDDING_API_KEY: str = env.str("KB_EMBEDDING_API_KEY", default="")
+# Others beside it, by names that pipelines give: {"old": {"url": "https://…/v1", "key": "…"}}. Both are needed while a tenant
+# goes from one provider to another.
+KB_EMBEDDING_ENDPOINTS: dict[str, dict[str, str]] = env.json("KB_EMBEDDING_ENDPOINTS", default={})
 KB_EMBEDDING_DIMENSIONS: int = env.int("KB_EMBEDDING_DIMENSIONS", default=0)
 KB_EMBEDDING_BATCH_SIZE: int = env.int("KB_EMBEDDING_BATCH_SIZE", default=32)
 KB_EMBEDDING_QUERY_PREFIX: str = env.str("KB_EMBEDDING_QUERY_PREFIX", default="")
@@ -240,7 +251,6 @@ KB_EMBEDDING_REQUESTS_PER_MINUTE: int = env.int(
     "KB_EMBEDDING_REQUESTS_PER_MINUTE", default=0
 )  # of all processes; 0: any
 KB_EMBEDDING_TEXTS_PER_MINUTE: int = env.int("KB_EMBEDDING_TEXTS_PER_MINUTE", default=0)
-KB_EMBEDDING_PRICE: float = env.float("KB_EMBEDDING_PRICE", default=0.0)  # of a million tokens; 0: not known
 KB_EMBEDDING_PRICE: float = env.float("KB_EMBEDDING_PRICE", default=0.0)  # of a million tokens; 0: not known
 
 # A language model that says of each chunk where in its document it stands; without a URL there is none.

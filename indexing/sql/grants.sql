@@ -18,3 +18,8 @@ REVOKE UPDATE, DELETE ON provider_event FROM :application;
 REVOKE UPDATE, DELETE ON recompute_run, recompute_item FROM :application;
 GRANT UPDATE (listed_to, listed_at, stopped_at, ended_at) ON recompute_run TO :application;
 GRANT UPDATE (outcome, reason, settled_at) ON recompute_item TO :application;
+-- Retention takes out what is old through these functions of the owner alone.
+GRANT EXECUTE ON FUNCTION forget_audit_events(timestamptz, bigint, int), forget_index_tasks(timestamptz, bigint, int),
+    forget_task_events(timestamptz, bigint, int), forget_pointer_moves(timestamptz, bigint, int),
+    forget_provider_events(timestamptz, bigint, int), forget_recompute_items(timestamptz, bigint, int) TO :application;
+REVOKE INSERT ON orphan_set FROM :application;

@@ -61,7 +61,8 @@ SELECT count(*) AS count, count(v.chunk_id) AS vectors,
 
 -- name: lock_document
 -- Lock the document for the finish and read what may have changed since the claim. No row: it does not exist.
-SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version, d.published_version
+SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version,
+       coalesce(d.published_version, 0) AS published_version, d.is_behind
   FROM document d WHERE d.id = %(document)s AND d.tenant_id = %(tenant)s FOR NO KEY UPDATE;
 
 -- name: still_wanted
@@ -107,10 +108,18 @@ ON CONFLICT (document_id, text_digest) DO NOTHING
 RETURNING text_digest;
 
 -- name: cached_sentences
--- Sentences that a language model wrote before for chunks of this document. No row: none of them.
-SELECT question_digest, sentence FROM situation_cache
- WHERE document_id = %(document)s AND tenant_id = %(tenant)s AND fingerprint = %(fingerprint)s
-   AND question_digest = ANY(%(digests)s::text[]);
+-- Sentences that a language model wrote before for chunks of this document; that they were used is noted once a day. No row:
+-- none of them.
+WITH found AS MATERIALIZED (
+    SELECT id, question_digest, sentence, used_at FROM situation_cache
+     WHERE document_id = %(document)s AND tenant_id = %(tenant)s AND fingerprint = %(fingerprint)s
+       AND question_digest = ANY(%(digests)s::text[])),
+noted AS MATERIALIZED (
+    SELECT id FROM situation_cache
+     WHERE id IN (SELECT id FROM found WHERE used_at < statement_timestamp() - interval '1 day')
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED),
+used AS (UPDATE situation_cache SET used_at = statement_timestamp() WHERE id IN (SELECT id FROM noted))
+SELECT question_digest, sentence FROM found;
 
 -- name: cache_sentence
 -- Keep the sentence for one chunk. No row: it was known.
@@ -188,5 +197,8 @@ DELETE FROM parse_cache pc
 RETURNING pc.id;
 
 -- name: purge_chunks
--- Remove every chunk of a deleted document; the vectors go by cascade. No row: it had none.
+-- Remove every chunk of a deleted document, the vectors by cascade; and forget which of them no search reached, and that its
+-- versions were cited. No row: it had none.
+WITH orphans AS (DELETE FROM orphan_set WHERE document_id = %(document)s),
+cited AS (DELETE FROM citation WHERE document_id = %(document)s)
 DELETE FROM chunk WHERE document_id = %(document)s RETURNING id;

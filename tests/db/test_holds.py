@@ -116,6 +116,6 @@ def test_a_purge_that_forgot_holds_is_refused_by_the_database(world: World, oper
     document = deleted(world)
     holds.place_hold(actor=operator, document_id=document.pk, reason="A lawsuit")
     statement = f"DELETE FROM document_version WHERE document_id = '{document.pk}'"
-    assert sqlstate(statement) == "KB050"
+    assert sqlstate(statement) == "KB060"
     with taken_away("document_version.document_version_held"):
         assert sqlstate(statement) is None

@@ -26,23 +26,23 @@ WHOLE = [
 
 # PostgreSQL types of the parameters, by name: a parameter means the same in every statement.
 TYPES = {
-    "bigint": "after run past_tenant past_fair past_id tenant task actor user count content",
+    "bigint": "after past run past_tenant past_fair past_id tenant task actor user count content",
     "int": "past_priority version pipeline generation attempts max_failures priority done total depth limit cap dimensions "
     "charge start end size shard shards outages throttles openings requests texts serving candidate most",
     "uuid": "document after_document",
     "uuid[]": "keep documents only_documents",
     "timestamptz": "indexed_before",
     "int[]": "paused same",
-    "bigint[]": "timed_out tenants",
-    "float8": "seconds lease delay vector_weight lexical_weight longest_wait open_for cooldown overdue request_capacity "
+    "bigint[]": "sets gone kept timed_out tenants",
+    "float8": "seconds cited lease delay vector_weight lexical_weight longest_wait open_for cooldown overdue request_capacity "
     "requests_per_second text_capacity texts_per_second requests_kept texts_kept",
     "float8[]": "weights",
-    "bool": "leases retries probe_over succeeded readers_requested has_readers failed rebuild complete",
+    "bool": "retired leases retries probe_over succeeded readers_requested has_readers failed rebuild complete",
     "unknown": (  # as psycopg sends a str: the server must be able to tell its type from every place
-        "task_type pool worker exhausted stage state code message action digest media_type revision fingerprint sentence "
+        "kind task_type pool worker exhausted stage state code message action digest media_type revision fingerprint sentence "
         "vector any_term provider token detail query reason actor_name outcome"
     ),
-    "text[]": "pools terms digests vectors media_types sources",
+    "text[]": "fingerprints pools terms digests vectors media_types sources",
     "jsonb": "rows places gaps verification",
     "bytea": "parsed",
 }

@@ -107,8 +107,8 @@ TRIGGERED = [
     ("UPDATE publication SET published_at = now() WHERE id = {publication}", "publication.publication_guard", "KB006"),
     ("UPDATE publication SET published_at = NULL WHERE id = {publication}", "publication.publication_guard", "KB006"),
     # Holds
-    ("DELETE FROM document_version WHERE document_id = {held}", "document_version.document_version_held", "KB050"),
-    ("DELETE FROM publication WHERE document_id = {held}", "publication.publication_held", "KB050"),
+    ("DELETE FROM document_version WHERE document_id = {held}", "document_version.document_version_held", "KB060"),
+    ("DELETE FROM publication WHERE document_id = {held}", "publication.publication_held", "KB060"),
     ("DELETE FROM document_hold WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),
     ("UPDATE document_hold SET version_number = 7 WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),
     ("UPDATE document_hold SET reason = 'x' WHERE id = {hold}", "document_hold.document_hold_guard", "KB009"),

@@ -43,9 +43,35 @@ CREATE TRIGGER document_hold_guard BEFORE INSERT OR UPDATE OR DELETE ON document
 CREATE FUNCTION held_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF document_is_held(OLD.document_id, NULL) THEN
-        RAISE EXCEPTION 'document %: it is under audit hold', OLD.document_id USING ERRCODE = 'KB050';
+        RAISE EXCEPTION 'document %: it is under audit hold', OLD.document_id USING ERRCODE = 'KB060';
     END IF;
     RETURN OLD;
 END $$;
 CREATE TRIGGER document_version_held BEFORE DELETE ON document_version FOR EACH ROW EXECUTE FUNCTION held_guard();
 CREATE TRIGGER publication_held BEFORE DELETE ON publication FOR EACH ROW EXECUTE FUNCTION held_guard();
+
+-- As in 0002, and: a function of the owner, made for nothing else, takes out what is old. It names the table for as long as it
+-- runs; the application's role may not delete here whatever it names.
+CREATE OR REPLACE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND current_setting('kb.retention', true) = TG_TABLE_NAME THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'KB003';
+END $$;
+
+-- Takes the oldest events of the trail out, of those with an id above `past` at most `batch` at a time; `last` is the last one
+-- that was looked at, null once there is none that old. Nothing younger than a year, whatever is asked, and nothing held.
+CREATE FUNCTION forget_audit_events(before timestamptz, past bigint, batch int, OUT last bigint, OUT removed bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    SELECT max(id) INTO last FROM (
+        SELECT e.id, e.at FROM audit_event e WHERE e.id > past ORDER BY e.id LIMIT batch) looked
+     WHERE looked.at < least(before, clock_timestamp() - interval '365 days');
+    PERFORM set_config('kb.retention', 'audit_event', true);
+    DELETE FROM audit_event e WHERE e.id > past AND e.id <= last
+       AND e.at < least(before, clock_timestamp() - interval '365 days') AND NOT document_is_held(e.document_id, e.version_number);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    PERFORM set_config('kb.retention', '', true);
+END $$;
+REVOKE EXECUTE ON FUNCTION forget_audit_events(timestamptz, bigint, int) FROM PUBLIC;

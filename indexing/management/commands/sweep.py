@@ -16,13 +16,14 @@ from documents import retention as of_truth
 from documents.errors import Incomplete
 from documents.outages import is_outage
 from documents.retention import Rule, Stop
+from indexing import retention
 from indexing.shutdown import on_signals
 
 logger = logging.getLogger(__name__)
 
 FAILED, PARTIAL = 1, 3  # exit statuses
 BATCH = 1000  # rows of one transaction
-RULES = of_truth.RULES
+RULES = of_truth.RULES + retention.RULES
 
 
 class Command(BaseCommand):
@@ -49,7 +50,9 @@ class Command(BaseCommand):
         # Called by the scheduler, it runs in a process whose signals are another's to hear.
         by_hand = getattr(self, "_called_from_command_line", False)
         with on_signals(lambda _: stopped.set()) if by_hand else nullcontext():
-            counts, failures = _run_all(rules, dry_run=dry_run, stop=stopped.is_set)
+            due = rules if dry_run or options["rule"] else [rule for rule in rules if retention.is_due(rule)]
+            found, failures = _run_all(due, dry_run=dry_run, stop=stopped.is_set)
+        counts = {rule.name: found.get(rule.name, 0) for rule in rules}
         if options["format"] == "json":
             self.stdout.write(json.dumps({"dryRun": dry_run, **counts}))
         elif dry_run:
@@ -62,7 +65,7 @@ class Command(BaseCommand):
                 f"{', '.join(removed) or 'nothing was there'}{'; told to stop' if stopped.is_set() else ''}."
             )
         if failures:
-            raise CommandError("\n".join(failures), returncode=PARTIAL if len(failures) < len(rules) else FAILED)
+            raise CommandError("\n".join(failures), returncode=PARTIAL if len(failures) < len(due) else FAILED)
 
 
 def _run_all(rules: Sequence[Rule], *, dry_run: bool, stop: Stop) -> tuple[dict[str, int], list[str]]:
@@ -73,6 +76,8 @@ def _run_all(rules: Sequence[Rule], *, dry_run: bool, stop: Stop) -> tuple[dict[
             break
         try:
             counts[rule.name] = rule.count() if dry_run else rule.remove(BATCH, stop)
+            if not dry_run and not stop():
+                retention.note_run(rule)
         except Incomplete as error:
             counts[rule.name] = error.facts["removed"]
             failures.append(f"{rule.title.capitalize()}: {error.message}")
