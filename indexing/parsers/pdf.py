@@ -45,7 +45,10 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     try:
         with pdfium.PdfDocument(content) as document:
             read = read_pages(document)
-            scanned = [scans.read(number, partial(_scan, document, number)) for number in read.without_text]
+            scanned = [
+                scans.read(number, partial(_scan, document, number, under_text=number in read.under_text))
+                for number in sorted([*read.without_text, *read.under_text])
+            ]
             outline, labels = _outline(document), _labels(document)
             metadata_title = document.get_metadata_value("Title").strip()
     except pdfium.PdfiumError as error:
@@ -68,10 +71,10 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     )
 
 
-def _scan(document: Any, number: int) -> ScannedPage:
+def _scan(document: Any, number: int, *, under_text: bool) -> ScannedPage:
     page = document[number - 1]
     try:
-        return read_scan(page, number)
+        return read_scan(page, number, under_text=under_text)
     finally:
         page.close()
 

@@ -15,17 +15,20 @@ from indexing.parsers.pdf_contents import without_contents
 from indexing.parsers.pdf_fields import read_fields, with_fields
 from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
 from indexing.parsers.pdf_rules import read_rules
+from indexing.parsers.pdf_scans import is_scan_under
 from indexing.parsers.pdf_tables import find_tables
 from indexing.parsers.pdf_types import Page, Table
 
 
 @dataclass(slots=True)
 class Pages:
-    """`count`: of the whole document; `pages`: those that could be read; `without_text`: numbers of some of them."""
+    """`count`: of the whole document; `pages`: those that could be read; `without_text`: numbers of some of them;
+    `under_text`: of those that are pictures below a few words."""
 
     count: int
     pages: list[Page] = field(default_factory=list)
     without_text: list[int] = field(default_factory=list)
+    under_text: list[int] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
@@ -75,6 +78,8 @@ def _read(document: Any, page: Any, text_page: Any, number: int, found: Pages) -
     if not any(glyph.text.strip() for glyph in glyphs):
         found.without_text.append(number)
         return Page(number, page.get_height())
+    if is_scan_under(page, letters=sum(not glyph.text.isspace() for glyph in glyphs)):
+        found.under_text.append(number)
     goes_on = bool(found.left_out) and found.left_out[-1].pages[-1] == number - 1
     glyphs, contents = without_contents(glyphs, number, goes_on, pages=len(document))
     if contents is not None:

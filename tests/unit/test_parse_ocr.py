@@ -68,7 +68,7 @@ def text_page(canvas: Canvas) -> None:
 
 def fake(page: ScannedPage) -> Callable[..., ScannedPage]:
     """A stand-in for the models, for tests of what is around them."""
-    return lambda picture, number, *, points: ScannedPage(number, page.size, page.turn, page.skew, page.lines, page.gap)
+    return lambda picture, number, **_: ScannedPage(number, page.size, page.turn, page.skew, page.lines, page.gap)
 
 
 def test_chinese() -> None:
