@@ -14,7 +14,8 @@ from indexing.parsers.clean import join_lines, one_line
 from indexing.parsers.encoding import decode_text
 from indexing.parsers.faq import pair_questions
 from indexing.parsers.outline import heading_form, is_list_item, levels
-from indexing.parsers.text_tables import TextTable, columns, find_tables
+from indexing.parsers.text_columns import TextColumns, columns
+from indexing.parsers.text_tables import TextTable, find_tables
 
 _LINE_END = re.compile("\r\n|\r|\n")  # what editors count as lines
 _ENDS_SENTENCE = re.compile(r"[.!?。！？；;:：…][”’」』）)\"']*\Z")
@@ -37,11 +38,11 @@ def parse(content: bytes) -> ParsedDocument:
     below headings and in tables; locators give the file's lines.
     """
     source = _LINE_END.split(decode_text(content))
-    tables = list(find_tables(source))
-    inside = {number for table in tables for number in range(table.first, table.end)}
+    apart = list(find_tables(source))
+    inside = {number for part in apart for number in range(part.first, part.end)}
     lines = [_Line(i + 1, "" if i in inside else one_line(line)) for i, line in enumerate(source)]
     pieces = [_joined(piece) for piece in pair_questions(_prose(lines))]
-    pieces += map(_table_piece, tables)
+    pieces += [piece for part in apart for piece in _pieces_of(part)]
     return assemble(TEXT, sorted(pieces, key=lambda piece: piece.lines or (0, 0)))
 
 
@@ -90,6 +91,13 @@ def _joined(piece: Piece) -> Piece:
     if max(widths) < _NARROWEST or min(widths[:-1]) < max(widths) * _FULL or ends * 2 > len(lines) - 1:
         return piece
     return replace(piece, text=join_lines(lines))
+
+
+def _pieces_of(part: TextTable | TextColumns) -> Iterator[Piece]:
+    if isinstance(part, TextColumns):
+        yield from (Piece(BlockKind.PARAGRAPH, text, lines=(part.first + 1, part.end)) for text in part.texts)
+    else:
+        yield _table_piece(part)
 
 
 def _table_piece(table: TextTable) -> Piece:

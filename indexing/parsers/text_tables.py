@@ -1,20 +1,19 @@
-"""Tables in plain text, known for sure: drawn with lines, divided by tabs, or set in columns of spaces."""
+"""Tables in plain text, known for sure: drawn with lines, divided by tabs, or set in columns of spaces; and what only looks
+like them."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from indexing.parsers.clean import one_line
 from indexing.parsers.limits import LONGEST_TABLE_LINE
+from indexing.parsers.text_columns import CELLS, NUMBER, TextColumns, columns, is_code, running_text
 
 Row = tuple[str, ...]
 _BORDER = re.compile(r"\s*(?=.*[-=─━═].*[-=─━═])[-+=|:\s─-╿]+")
 _BARS = re.compile(r"[|│┃║]")
-_COLUMNS = re.compile(r"\S+(?:\s\S+)*")  # words with single spaces between them
-_NUMBER = re.compile(r"[-+(]?[$€£¥￥]?\s?\d[\d\s,.]*[%)]?")
 _FEWEST_ALIGNED = 3  # rows of columns of spaces
 
 
@@ -29,15 +28,22 @@ class TextTable:
     header_rows: int
 
 
-def find_tables(lines: Sequence[str]) -> Iterator[TextTable]:
-    """Tables among the lines of a file, in order."""
-    at = not_drawn = 0  # up to `not_drawn` there is no drawn table
+def find_tables(lines: Sequence[str]) -> Iterator[TextTable | TextColumns]:
+    """Tables and columns of running text among the lines of a file, in order."""
+    at = not_drawn = not_running = not_aligned = 0  # up to these lines there is none of a kind
     while at < len(lines):
-        found = None
+        found: TextTable | TextColumns | None = None
         if lines[at].strip() and len(lines[at]) <= LONGEST_TABLE_LINE:
             if at >= not_drawn:
                 found, not_drawn = _drawn(lines, at)
-            found = found or _divided(lines, at, _by_tabs) or _aligned(lines, at)
+            if found is None and at >= not_running:
+                found, not_running = running_text(lines, at)
+            if found is None and at >= not_aligned:
+                table = _divided(lines, at, _by_tabs) or _aligned(lines, at)
+                if table is not None and is_code(table.rows):
+                    not_aligned = table.end
+                else:
+                    found = table
         if found is not None:
             yield found
         at = found.end if found is not None else at + 1
@@ -96,7 +102,7 @@ def _aligned(lines: Sequence[str], first: int) -> TextTable | None:
     rows: list[Row] = []
     edges: list[tuple[int, int]] = []  # of the cells of the first row
     for line in (lines[number] for number in range(first, len(lines))):
-        found = list(_COLUMNS.finditer(line)) if len(line) <= LONGEST_TABLE_LINE else []
+        found = list(CELLS.finditer(line)) if len(line) <= LONGEST_TABLE_LINE else []
         own = [(columns(line[: match.start()]), columns(line[: match.end()])) for match in found]
         edges = edges or own
         if len(own) < 2 or len(own) != len(edges):
@@ -115,11 +121,6 @@ def _aligned(lines: Sequence[str], first: int) -> TextTable | None:
 
 def _header_rows(rows: Sequence[Row]) -> int:
     """One where words stand above numbers."""
-    if any(map(_NUMBER.fullmatch, rows[0])):
+    if any(map(NUMBER.fullmatch, rows[0])):
         return 0
-    return int(any(_NUMBER.fullmatch(cell) for row in rows[1:] for cell in row))
-
-
-def columns(text: str) -> int:
-    """How wide a text is on a screen: two for a character of East Asian width."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    return int(any(NUMBER.fullmatch(cell) for row in rows[1:] for cell in row))

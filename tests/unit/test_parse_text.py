@@ -153,6 +153,106 @@ def test_tables(source: str, rows: tuple[tuple[str, ...], ...], header_rows: int
     assert document.blocks[1].text == "After."
 
 
+PROSE = """\
+The company was        Employees may         Requests for travel
+founded in 1990        claim what they       must be approved
+by two friends. It     spent within          by a manager, who
+has grown since.       thirty days.          answers in a week.
+"""
+PROSE_CJK = """\
+公司成立于一九九零年，      员工出差应当事先申请，
+最初只有两名员工和一间      经部门负责人批准之后方
+租来的办公室，后来不断      可预订机票和酒店，费用
+扩大到全国。                在三十天内报销。
+"""
+
+
+def test_running_text_in_columns_is_read_column_by_column() -> None:
+    document = check(parse(f"{PROSE}\n{PROSE_CJK}".encode()))
+    assert outline(document) == [
+        ("paragraph", "The company was founded in 1990 by two friends. It has grown since."),
+        ("paragraph", "Employees may claim what they spent within thirty days."),
+        ("paragraph", "Requests for travel must be approved by a manager, who answers in a week."),
+        ("paragraph", "公司成立于一九九零年，最初只有两名员工和一间租来的办公室，后来不断扩大到全国。"),
+        ("paragraph", "员工出差应当事先申请，经部门负责人批准之后方可预订机票和酒店，费用在三十天内报销。"),
+    ]
+    assert [block.locator.lines for block in document.blocks] == [(1, 4)] * 3 + [(6, 9)] * 2
+
+
+def test_a_column_may_end_before_the_others() -> None:
+    source = """\
+Short text of        Another one that
+two lines.           goes on for a
+                     third line.
+After all of them comes a line.
+"""
+    assert outline(parse(source.encode())) == [
+        ("paragraph", "Short text of two lines."),
+        ("paragraph", "Another one that goes on for a third line."),
+        ("paragraph", "After all of them comes a line."),
+    ]
+
+
+CODE = [
+    "int     count   = 0;\nchar    *name   = NULL;\ndouble  ratio   = 1.0;\n",
+    "CC      := gcc\nCFLAGS  := -O2\nLDLIBS  := -lm\n",
+    "x = 1       # the first\nwhole = 2   # the second\nz = f(3)    # the third\n",
+    "mov   eax, 1    ; load\nadd   eax, 2    ; sum\nret   0         ; done\n",
+    'names = {\n"city":    "北京",\n"street":  "长安街",\n"house":   1,\n}\n',
+    "name  text     not null,\nsize  integer  not null,\nday   date     not null,\n",
+    "int\tcount;\nchar\tname;\nlong\tratio;\n",
+]
+
+
+@pytest.mark.parametrize("source", CODE)
+def test_aligned_code_is_no_table(source: str) -> None:
+    document = check(parse(source.encode()))
+    assert "table" not in dict(outline(document))
+    assert document.text == "\n".join(" ".join(line.split()) for line in source.splitlines())
+
+
+RECORDS = """\
+apple    red       sweet
+pear     green     sour
+plum     blue      sweet
+
+北京    上海    广州
+深圳    杭州    南京
+成都    武汉    西安
+
+annual leave    granted each year     15 days
+sick leave      with a certificate    10 days
+other leave     if a chief agrees     5 days
+
+Fee         Paid by the customer.    yes
+Postage     Paid by the company.     no
+Insurance   Paid by the company.     no
+
+年假        工作满一年的员工，每年十五天      人事部
+病假        凭医院开具的诊断证明，十天内      人事部
+事假        经部门负责人批准之后，五天内      财务部
+
+# of items   7   used
+# of boxes   9   new
+# of bags    4   old
+
+a = b   1.5   first
+c = d   2.5   other
+e = f   3.5   last
+
+Result   ->   ok
+Reason   no   bad
+Effect   ??   ok
+"""
+
+
+@pytest.mark.parametrize("source", RECORDS.split("\n\n"))
+def test_records_stay_a_table(source: str) -> None:
+    document = check(parse(source.encode()))
+    assert [block.kind for block in document.blocks] == ["table"]
+    assert len(document.blocks[0].rows) == 3
+
+
 def test_no_tables() -> None:
     for source in ("\tindented\n\ttext\n", "One.  Two.\nThree.  Four more.\nFive.  Six.\n", "a | b\nc | d\n", "x\ty\n"):
         assert "table" not in dict(outline(parse(source.encode())))
