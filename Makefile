@@ -1,6 +1,6 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test lint format chaos bench-queue bench-parsing peers clean
+.PHONY: help demo stop test lint format chaos bench-queue bench-pipeline bench-parsing peers clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
@@ -33,6 +33,9 @@ chaos: $(VENV)/development .env ## break everything at once and look for mistake
 
 bench-queue: $(VENV)/development ## how fast the queue is, beside a plain script (ARGS="--format json --full")
 	@$(PY) -m tests.benchmarks.bench_queue $(ARGS)
+
+bench-pipeline: $(VENV)/development ## from upload to found, beside the provider and a bare COPY (ARGS="--format json")
+	@$(PY) -m tests.benchmarks.bench_pipeline $(ARGS)
 
 bench-parsing: $(VENV)/development .env ## how the files of a folder are read, beside other tools (ARGS="--corpus DIR --format json")
 	@$(PY) -m tests.benchmarks.bench_parsing $(ARGS)

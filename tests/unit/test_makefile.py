@@ -59,6 +59,7 @@ def test_help_names_the_targets() -> None:
         "format",
         "chaos",
         "bench-queue",
+        "bench-pipeline",
         "bench-parsing",
         "peers",
         "clean",
