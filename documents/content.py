@@ -70,21 +70,9 @@ def clean_title(title: str) -> str:
 def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
     """Check and store the bytes of an upload; it becomes permanent only with `confirm`.
 
-    Raises `InvalidInput`, `FileTooLarge`, `UnsupportedMediaType` or `StorageFailed`; nothing is kept then.
+    Raises what `check` raises, or `StorageFailed`; nothing is kept then.
     """
-    if not content:
-        raise InvalidInput(_("The file is empty; nothing was stored. Choose a file with content."))
-    if len(content) > settings.KB_MAX_UPLOAD_BYTES:
-        limit = settings.KB_MAX_UPLOAD_BYTES / 1024 / 1024
-        raise FileTooLarge(
-            _("The file is over the limit of %(limit)s MiB; nothing was stored. Split it and upload the parts.")
-            % {"limit": f"{limit:.0f}"}
-        )
-    try:
-        media_type = media_types.detect(content, file_name)
-    except media_types.UnsupportedFile as error:
-        reason = " ".join(_(sentence) % error.parts for sentence in error.sentences)
-        raise UnsupportedMediaType(_("%(reason)s Nothing was stored.") % {"reason": reason}) from error
+    media_type = check(content=content, file_name=file_name)
     key = f"tenant-{tenant.pk}/{uuid.uuid4()}"
     # The row first: a crash between the two leaves a row that the sweep finds, never a file that nobody knows of.
     row = StoredContent.objects.create(
@@ -102,6 +90,23 @@ def stage(*, tenant: Tenant, content: bytes, file_name: str) -> StoredContent:
             default_storage.delete(key)
         raise _swept()
     return row
+
+
+def check(*, content: bytes, file_name: str) -> str:
+    """The media type of an upload. Raises `InvalidInput`, `FileTooLarge` or `UnsupportedMediaType`."""
+    if not content:
+        raise InvalidInput(_("The file is empty; nothing was stored. Choose a file with content."))
+    if len(content) > settings.KB_MAX_UPLOAD_BYTES:
+        limit = settings.KB_MAX_UPLOAD_BYTES / 1024 / 1024
+        raise FileTooLarge(
+            _("The file is over the limit of %(limit)s MiB; nothing was stored. Split it and upload the parts.")
+            % {"limit": f"{limit:.0f}"}
+        )
+    try:
+        return media_types.detect(content, file_name)
+    except media_types.UnsupportedFile as error:
+        reason = " ".join(_(sentence) % error.parts for sentence in error.sentences)
+        raise UnsupportedMediaType(_("%(reason)s Nothing was stored.") % {"reason": reason}) from error
 
 
 def confirm(content: StoredContent) -> None:

@@ -124,12 +124,34 @@ def _settled(actor: User, source: Source, write: Write, state: State) -> Applied
     return applied
 
 
+def foresee(*, source: Source, write: Write, states: dict[str, State]) -> Applied:
+    """What `apply` would come to; nothing is written. `states`, by key, are those that the writes foreseen before would leave;
+    this one's is added. Raises what `apply` raises, except for `StorageFailed`."""
+    state = State(_clock(source, write), _digest(source, write))
+    entry = source.entries.select_related("document").filter(key=write.key).first()
+    decision = decide(states.get(write.key, _state(entry)), state)
+    if not decision.advances:
+        return _not_the_newest(decision.outcome, entry)
+    if decision.outcome in _MAKES_A_VERSION:
+        content.check(content=write.data or b"", file_name=_names(write)[1])
+        resolve(tenant_id=source.tenant_id, readers=_readers(source, write))
+        document = entry.document if entry else None
+        if decision.outcome is Outcome.UPDATED and document is not None and document.deleted_at is not None:
+            return _gone(entry)
+    states[write.key] = state
+    return Applied(decision.outcome, entry)
+
+
 def _stage(source: Source, write: Write) -> uploading.Upload:
     assert write.data is not None
-    title = content.clean_title(write.title or write.file_name)
-    name = content.clean_file_name(write.file_name)
+    title, name = _names(write)
     stored = content.stage(tenant=source.tenant, content=write.data, file_name=name)
     return uploading.Upload(stored, file_name=name, title=title)
+
+
+def _names(write: Write) -> tuple[str, str]:
+    """Title and file name. Raises `InvalidInput`."""
+    return content.clean_title(write.title or write.file_name), content.clean_file_name(write.file_name)
 
 
 def keys_known(*, source: Source) -> list[str]:
@@ -148,6 +170,11 @@ def _not_the_newest(outcome: Outcome, entry: SourceEntry | None) -> Applied:
     conflict = outcome is Outcome.CONFLICT
     reason = _("The source wrote something else with the same clock; what was written first stays.") if conflict else ""
     return Applied(outcome, entry, reason=reason)
+
+
+def _gone(entry: SourceEntry | None) -> Applied:
+    reason = _("The document was deleted here, which is final. Delete it in the source to let it come again.")
+    return Applied(Outcome.CONFLICT, entry, reason=reason)
 
 
 @transaction.atomic
@@ -174,8 +201,7 @@ def _settle(actor: User, source: Source, write: Write, state: State, upload: upl
             published = _publish(actor, source, write, entry, decision.outcome, upload)
     except DocumentGone:
         if decision.outcome is not Outcome.DELETED:
-            reason = _("The document was deleted here, which is final. Delete it in the source to let it come again.")
-            return Applied(Outcome.CONFLICT, entry, reason=reason)
+            return _gone(entry)
     entry.clock, entry.digest = state.clock, state.digest
     entry.save(update_fields=["clock", "digest", "document", "updated_at"])
     return Applied(decision.outcome, entry, published)

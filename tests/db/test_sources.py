@@ -325,15 +325,19 @@ def test_a_folder_is_imported_once_and_then_what_changed(world: World, tmp_path:
     (folder / "zh" / "差旅.md").write_text("# 差旅\n\n上限", encoding="utf-8")
     (folder / "a.txt").write_text("one")
     (folder / "program.exe").write_bytes(b"MZ")
-    assert run(world, folder, "--dry-run")["keys"] == ["a.txt", "zh/差旅.md"]
+    foreseen = run(world, folder, "--dry-run")
     assert not Document.objects.exists()
+    assert not Source.objects.filter(name="folder").exists()
     first = run(world, folder)
+    assert foreseen == {**first, "dryRun": True}
     assert (first["counts"]["created"], first["passedOver"]) == (2, ["program.exe"])
     assert run(world, folder)["counts"] == {**dict.fromkeys(map(str, Outcome), 0), "unchanged": 2}
     (folder / "a.txt").write_text("two")
     later = (folder / "a.txt").stat().st_mtime + 5
     os.utime(folder / "a.txt", (later, later))
     (folder / "zh" / "差旅.md").unlink()
+    foreseen = run(world, folder, "--delete-missing", "--dry-run")["counts"]
+    assert (foreseen["updated"], foreseen["deleted"]) == (1, 1)
     assert run(world, folder)["counts"]["updated"] == 1
     assert len(in_force()) == 2, "without --delete-missing nothing is deleted"
     assert run(world, folder, "--delete-missing")["counts"]["deleted"] == 1
@@ -352,6 +356,52 @@ def test_rows_and_bad_files(world: World, tmp_path: Path) -> None:
         run(world, rows, "--delete-missing")
     with pytest.raises(CommandError, match="no active user"):
         call_command("import_documents", str(rows), "--tenant", "x", "--source", "s", "--user", "nobody")
+
+
+def test_a_dry_run_says_what_the_real_one_would(world: World, tmp_path: Path) -> None:
+    def row(key: str, second: int, **more: Any) -> str:
+        return json.dumps({"key": key, "sourceUpdatedAt": f"2026-01-01T00:00:{second:02}Z", **more})
+
+    gone = tmp_path / "gone.ndjson"
+    gone.write_text(row("gone.md", 1, content="one"))
+    run(world, gone)
+    publishing.delete_document(actor=world.editor, document_id=Document.objects.get().pk)
+    rows = tmp_path / "rows.ndjson"
+    rows.write_text(
+        "\n".join(
+            [
+                row("a.md", 1, content="one"),
+                row("a.md", 2, content="two"),
+                row("a.md", 2, content="three"),
+                row("a.md", 1, content="one"),
+                row("b.md", 1, content="one", readers=[{"type": "user", "name": "nobody"}]),
+                row("c.exe", 1, content="one"),
+                row("d.md", 1, content=""),
+                row("e.md", 1, content="one", title="x" * 301),
+                row("gone.md", 2, content="two"),
+                row("f.md", 1),
+            ]
+        )
+    )
+    foreseen = run(world, rows, "--dry-run", code=3)
+    real = run(world, rows, code=3)
+    assert foreseen == {**real, "dryRun": True}
+    assert len({one["outcome"] for one in real["rows"]}) >= 5
+
+
+@pytest.mark.parametrize("options", [["--dry-run"], []])
+def test_who_may_not_write_is_told_so_by_a_dry_run_too(world: World, tmp_path: Path, options: list[str]) -> None:
+    (tmp_path / "a.md").write_text("one")
+    reader = world.member("reader")
+    for user, tenant, readers, sentence in (
+        ("nobody", world.tenant.slug, "everyone", "no active user"),
+        (world.editor.username, "none", "everyone", "no tenant"),
+        (reader.username, world.tenant.slug, "everyone", "may not"),
+        (world.editor.username, world.tenant.slug, "user:stranger", "stranger"),
+    ):
+        arguments = ["--tenant", tenant, "--source", "s", "--user", user, "--readers", readers, *options]
+        with pytest.raises(CommandError, match=sentence):
+            call_command("import_documents", str(tmp_path), *arguments)
 
 
 def test_the_admin_lists_sources() -> None:

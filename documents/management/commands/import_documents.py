@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 from rest_framework.exceptions import APIException, ValidationError
 
@@ -29,6 +31,9 @@ from documents.sources import Write
 FAILED, PARTIAL = 1, 3
 ROWS = ".ndjson"
 _BAD = (Outcome.CONFLICT, Outcome.INVALID)
+
+WriteOne = Callable[..., sources.Applied]
+"""Does what a `write` asks for, or says what that would come to."""
 
 
 class Command(BaseCommand):
@@ -55,7 +60,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--delete-missing", action="store_true", help="delete documents of the source that are not there any more"
         )
-        parser.add_argument("--dry-run", action="store_true", help="only list what would be looked at")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -64,40 +69,32 @@ class Command(BaseCommand):
             raise CommandError(f"There is no {missing[0]}; nothing was changed.", returncode=2)
         if options["delete_missing"] and any(path.suffix == ROWS for path in paths):
             raise CommandError("--delete-missing goes with folders and files, not with rows.", returncode=2)
-        if options["dry_run"]:
-            self._list(paths, options)
-            return
         actor = User.objects.filter(username=options["user"], is_active=True).first()
         if actor is None:
             raise CommandError(f"There is no active user “{options['user']}”; nothing was changed.")
         try:
-            source = _source(actor, options)
+            source = _planned_source(actor, options) if options["dry_run"] else _source(actor, options)
         except DocumentsError as error:
             raise CommandError(error.message) from error
         seen = timezone.now()
-        rows = list(self._apply(actor, source, _writes(paths)))
+        if options["dry_run"]:
+            write_one: WriteOne = partial(sources.foresee, source=source, states={})
+        else:
+            write_one = partial(sources.apply, actor=actor, source=source)
+        rows = list(self._apply(write_one, _writes(paths)))
         passed_over = _of_other_types(paths)
         if options["delete_missing"]:
             keys = {row["key"] for row in rows}
             gone = [key for key in sources.keys_known(source=source) if key not in keys]
-            rows += self._apply(actor, source, ((key, Write(key, updated_at=seen)) for key in gone))
+            rows += self._apply(write_one, ((key, Write(key, updated_at=seen)) for key in gone))
         self._tell(rows, passed_over, options)
 
-    def _list(self, paths: list[Path], options: dict[str, Any]) -> None:
-        keys = [key for key, _ in _writes(paths)]
-        if options["format"] == "json":
-            self.stdout.write(json.dumps({"dryRun": True, "keys": keys}, ensure_ascii=False))
-        else:
-            self.stdout.write("\n".join([*keys, f"{len(keys)} would be looked at; nothing was changed."]))
-
-    def _apply(
-        self, actor: User, source: Source, writes: Iterator[tuple[str, Write | Exception]]
-    ) -> Iterator[dict[str, Any]]:
+    def _apply(self, write_one: WriteOne, writes: Iterator[tuple[str, Write | Exception]]) -> Iterator[dict[str, Any]]:
         for key, write in writes:
             try:
                 if isinstance(write, Exception):
                     raise write
-                applied = sources.apply(actor=actor, source=source, write=write)
+                applied = write_one(write=write)
                 outcome, reason = applied.outcome, applied.reason
             except DocumentsError as error:
                 outcome, reason = Outcome.INVALID, error.message
@@ -112,16 +109,31 @@ class Command(BaseCommand):
         if options["format"] == "json":
             known = {outcome.value: counts[outcome] for outcome in Outcome}
             self.stdout.write(
-                json.dumps({"counts": known, "rows": rows, "passedOver": passed_over}, ensure_ascii=False)
+                json.dumps(
+                    {"dryRun": options["dry_run"], "counts": known, "rows": rows, "passedOver": passed_over},
+                    ensure_ascii=False,
+                )
             )
         else:
             bad = [f"{row['key']}: {row['outcome']}: {row['reason']}" for row in rows if row["outcome"] in _BAD]
             total = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "nothing there"
             others = [f"Passed over, of a type that is not accepted: {', '.join(passed_over)}"] if passed_over else []
-            self.stdout.write("\n".join([*bad, *others, total]))
+            named = [
+                f"{row['key']}: {row['outcome']}" for row in rows if options["dry_run"] and row["outcome"] not in _BAD
+            ]
+            nothing = ["Only foreseen; nothing was changed."] if options["dry_run"] else []
+            self.stdout.write("\n".join([*named, *bad, *others, total, *nothing]))
         failed = sum(counts[outcome] for outcome in _BAD)
         if failed:
             sys.exit(FAILED if failed == len(rows) else PARTIAL)
+
+
+def _planned_source(actor: User, options: dict[str, Any]) -> Source:
+    """The same, and if it is a new one, nothing of it stays."""
+    with transaction.atomic():
+        source = _source(actor, options)
+        transaction.set_rollback(True)
+    return source
 
 
 def _source(actor: User, options: dict[str, Any]) -> Source:
