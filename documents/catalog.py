@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from documents.errors import NotAllowed, NotFound
+from documents.errors import BeingUpdated, NotAllowed, NotFound
 from documents.models import Document, DocumentReader, DocumentVersion, Tenant
 from documents.paging import page_of
 from documents.ports import IndexState, search_index
@@ -75,12 +76,15 @@ def versions_of(*, actor: User, document_id: uuid.UUID) -> QuerySet[DocumentVers
 
 def original(*, actor: User, document_id: uuid.UUID, version_number: int) -> DocumentVersion:
     """The version whose file `actor` may download: any for an editor or operator, for a reader the one that is served, if
-    they may read it. Raises `NotFound`; a deleted document has nothing to download."""
+    they may read it. Raises `NotFound` (a deleted document has nothing to download), and `BeingUpdated` for a reader of what
+    is held back until a newer version is searchable."""
     document = with_state(actor=actor).alive().filter(pk=document_id).first()
     if document is None:
         raise NotFound
     overseen = Document.objects.overseen_by(actor).filter(pk=document_id).exists()
     if not overseen and not _is_served_to(actor, document, version_number):
+        if _is_withheld_from(actor, document) and version_number <= (document.requested_version or 0):
+            raise BeingUpdated
         raise NotFound
     version = document.versions.select_related("content").filter(number=version_number).first()
     if version is None:
@@ -107,6 +111,14 @@ def _is_served_to(actor: User, document: Document, version_number: int) -> bool:
     """Readers of the version asked for last are settled by `visible_to`; the served one's own are asked here."""
     readers = DocumentReader.objects.filter(document=document, version_number=version_number, user=actor.pk)
     return bool(document.searchable_version == version_number) and readers.exists()  # type: ignore[attr-defined]
+
+
+def _is_withheld_from(actor: User, document: Any) -> bool:
+    """Whether `actor`, who may read what was asked for last, is among the readers of what is held back."""
+    readers = DocumentReader.objects.filter(
+        document=document, version_number=document.withheld_version or 0, user=actor.pk
+    )
+    return readers.exists()
 
 
 def _tenant_of(actor: User, slug: str) -> Tenant:

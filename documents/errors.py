@@ -93,6 +93,12 @@ class NothingPublished(Conflict):
     code = "nothing_published"
 
 
+class BeingUpdated(Conflict):
+    """The document is being updated: its old text is not shown until its new version is searchable. Come back later."""
+
+    code = "being_updated"
+
+
 class DocumentGone(Conflict):
     """The document was deleted. Upload the file as a new document."""
 

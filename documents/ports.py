@@ -73,8 +73,10 @@ class SearchIndex(Protocol):
         `index_pause` (why it waits for something outside of it, in a sentence of the current language; else empty),
         `index_error_message`, `index_error_places`, `index_gaps` (a list of the parts of the searchable version that could
         not be read; null if nothing is searchable), `index_verification` (of its chunks' places; may be null),
-        `index_stage`, `index_progress_done`, `index_progress_total` and `staleness_seconds` (how long readers have been
-        served something older than the requested version; null if they are not)."""
+        `index_stage`, `index_progress_done`, `index_progress_total`, `staleness_seconds` (how long readers have been
+        served something older than the requested version; null if they are not), `withheld_version` (what they were
+        served before and are not until a newer one is searchable; null if that is not so), `behind_seconds` (like
+        `staleness_seconds`, withheld or not), `max_staleness` (in seconds; null: none) and `is_too_stale`."""
         ...
 
     def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:

@@ -28,7 +28,6 @@ from documents.ports import IndexState, IndexTicket, search_index
 from documents.querysets import DocumentQuerySet, User
 from documents.readers import Reader, copy_rules, replace_rules, resolve
 
-
 LONGEST_MAXIMUM = 365 * 86400  # seconds that a document may be allowed to be stale
 PROMOTED_AT_ONCE = 500  # documents of one transaction
 
@@ -193,7 +192,7 @@ def set_staleness(
     """Choose what readers get while a new version is indexed, and for how long at most (None: as the site does).
 
     The policy holds from the next publish on, the maximum and what happens past it at once. Raises what `lock_for_change`
-    raises, and `InvalidInput` for a policy that is not known, a maximum out of range, or text that is to be withheld after none.
+    raises, and `InvalidInput` for a policy that is not known, a maximum out of range, or text to be withheld after none.
     """
     document = lock_for_change(actor=actor, document_id=document_id, revision=revision)
     if staleness not in Document.Staleness or past_maximum not in Document.PastMaximum:
@@ -253,9 +252,12 @@ def promote_searchable(*, tenant_id: int) -> int:
 
 def _with_better_news(documents: DocumentQuerySet) -> QuerySet[Any]:
     """Those of which readers are served the version asked for last, or one that is not in force."""
-    served = search_index().annotate_state(documents).filter(searchable_version__isnull=False)
+    served: Any = search_index().annotate_state(documents)
     waited = Q(published_version=None) | Q(searchable_version__gt=F("published_version"))
-    return served.filter(waited | Q(searchable_version=F("requested_version")))
+    found: QuerySet[Any] = served.filter(
+        waited | Q(searchable_version=F("requested_version")), searchable_version__isnull=False
+    )
+    return found
 
 
 def hide_until_searchable(*, document_ids: Sequence[uuid.UUID]) -> int:
@@ -302,7 +304,14 @@ def _bring_into_force(document: Document, version: DocumentVersion, actor: User)
     if hides_older:
         document.serve_from_version = max(document.serve_from_version, version.number)
     document.withdrawn_at, document.is_behind = None, document.is_behind or not again
-    changed = ("requested_version", "published_version", "published_at", "serve_from_version", "withdrawn_at", "is_behind")
+    changed = (
+        "requested_version",
+        "published_version",
+        "published_at",
+        "serve_from_version",
+        "withdrawn_at",
+        "is_behind",
+    )
     _bump(document, *changed)
     if not again:
         Publication.objects.create(

@@ -41,11 +41,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`pieces` is empty where a newer version than the cited one is served: old text is not shown again."""
+    """`pieces` is empty where a newer version than the cited one is served, or none until a newer one is searchable: old text
+    is not shown again."""
 
     title: str
-    version_number: int  # of the version that is served
+    version_number: int  # of the version that is served, or is held back
     is_current: bool  # the cited version is the served one
+    is_withheld: bool = False  # nothing of the document is served until a newer version is searchable
     heading_path: tuple[str, ...] = ()
     locator: dict[str, Any] | None = None
     pieces: tuple[Piece, ...] = ()
@@ -62,13 +64,16 @@ def find(
     within: tuple[int, int] | None = None,
 ) -> Passage:
     """The passage at `span` of a version, if `user` is served that version, with some blocks around it or with all of
-    `within`.
+    `within`. That a citation of the version was followed is noted: its chunks stay longer once it is replaced.
 
     Raises `NotFound` if they are served nothing of the document, or a version older than the cited one.
     """
     served = row("passages", "served", document=document_id, user=user.pk)
-    if served is None or served["version_number"] < version_number:
+    if served is None:
+        return _withheld(user, document_id, version_number)
+    if served["version_number"] < version_number:
         raise NotFound
+    rows("passages", "note_citation", document=document_id, version=version_number)
     if served["version_number"] > version_number:
         return Passage(served["title"], served["version_number"], is_current=False)
     start, end = span[0], min(span[1], span[0] + LONGEST)
@@ -79,6 +84,13 @@ def find(
         return _from_chunks(served, document_id, start, end)
     around = (within[0], min(within[1], within[0] + LONGEST)) if within else None
     return _from_blocks(served, parsed, start, end, around)
+
+
+def _withheld(user: User, document_id: uuid.UUID, version_number: int) -> Passage:
+    held = row("passages", "withheld", document=document_id, user=user.pk)
+    if held is None or held["requested_version"] < version_number:
+        raise NotFound
+    return Passage(held["title"], held["version_number"], is_current=False, is_withheld=True)
 
 
 def _from_blocks(

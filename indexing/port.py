@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Case, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
 from documents.errors import Conflict
@@ -16,6 +17,7 @@ from documents.ports import IndexState, IndexTicket
 from documents.querysets import DocumentQuerySet
 from indexing import messages, pauses, queue, remarks
 from indexing.errors import AccessRevoked, DocumentDeleted, DocumentWithdrawn
+from indexing.freshness_models import ServedPointer, WithheldPointer
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
 from indexing.pipelines import described_pipeline, pipelines_to_fill
 from indexing.statements import row, rows
@@ -81,15 +83,20 @@ class PostgresSearchIndex:
             pipeline__tenants__tenant=OuterRef("tenant"),
             pipeline__tenants__role=PipelineRole.SERVING,
         )
-        asked = Publication.objects.filter(document=OuterRef("pk"), version_number=OuterRef("requested_version"))
+        # Counted from the first version that readers have not got, however many followed it.
+        asked = Publication.objects.filter(
+            document=OuterRef("pk"), version_number__gt=OuterRef("_pointer"), withdrawn_at=None
+        )
         pause = pauses.current()
         held = Q(
             _task_state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
             _task_pipeline__in=pause.pipelines if pause else [],
         )
-        served = Q(withdrawn_at=None, deleted_at=None, _pointer__gte=F("serve_from_version"))
+        served = Q(searchable_version__isnull=False)
         annotated = documents.annotate(
             _pointer=Subquery(pointer.values("version_number")[:1]),
+            searchable_version=Subquery(_of_serving(ServedPointer).values("version_number")[:1]),
+            withheld_version=Subquery(_of_serving(WithheldPointer).values("version_number")[:1]),
             _gaps=Subquery(pointer.values("gaps")[:1]),
             _verification=Subquery(pointer.values("verification")[:1]),
             _task_state=Subquery(task.values("state")[:1]),
@@ -106,7 +113,6 @@ class PostgresSearchIndex:
         )
         annotated = annotated.annotate(
             index_pause=Case(When(held, then=Value(pause.sentence)), default=Value("")) if pause else Value(""),
-            searchable_version=Case(When(served, then=F("_pointer")), default=None),
             index_gaps=Case(When(served, then=F("_gaps")), default=None),
             index_verification=Case(When(served, then=F("_verification")), default=None),
             index_state=Case(
@@ -119,14 +125,19 @@ class PostgresSearchIndex:
                 default=Value(IndexState.INDEXING),
             ),
         )
-        behind = Q(searchable_version__isnull=False, searchable_version__lt=F("requested_version"))
+        behind = Q(is_behind=True, withdrawn_at=None, deleted_at=None, _pointer__lt=F("requested_version"))
         age = Func(
             CombinedExpression(Now(), "-", F("_asked_at")),
             function="EXTRACT",
             template="%(function)s(EPOCH FROM %(expressions)s)",
         )
+        annotated = annotated.annotate(
+            behind_seconds=Case(When(behind, then=age), default=None, output_field=FloatField()),
+            max_staleness=Coalesce("max_staleness_seconds", Value(settings.KB_MAX_STALENESS_SECONDS or None)),
+        )
         return annotated.annotate(
-            staleness_seconds=Case(When(behind, then=age), default=None, output_field=FloatField())
+            staleness_seconds=Case(When(served, then=F("behind_seconds")), default=None),
+            is_too_stale=Case(When(behind_seconds__gt=F("max_staleness"), then=Value(True)), default=Value(False)),
         )
 
     def describe_error(self, *, code: str | None, message: str | None, places: dict[str, Any] | None) -> str:
@@ -153,6 +164,12 @@ class PostgresSearchIndex:
         rows("sink", "purge_sentences", document=document_id)
         rows("sink", "purge_parse_cache", document=document_id)
         return True
+
+
+def _of_serving(pointers: type[ServedPointer] | type[WithheldPointer]) -> QuerySet[Any]:
+    """Those of a document under the pipeline that serves its tenant."""
+    serving = TenantPipeline.objects.filter(tenant=OuterRef(OuterRef("tenant")), role=PipelineRole.SERVING)
+    return pointers.objects.filter(document_id=OuterRef("pk"), pipeline_id__in=serving.values("pipeline"))
 
 
 def _orders_of_requested(tenant: Any, document: Any, version: Any) -> QuerySet[IndexTask]:

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.utils.translation import gettext as _
 
-from documents.errors import InvalidInput, NotFound
+from documents.errors import BeingUpdated, InvalidInput, NotFound
 from documents.querysets import User, tenants_where
 from indexing import provider_gate
 from indexing.cache import literal
@@ -102,8 +102,9 @@ def search(*, user: User, tenant: str, query: str, limit: int = 10) -> Answer:
     while pipeline is not None:
         vector, notices = _query_vector(text, pipeline)
         caller = {"user": user.pk, "tenant": home.pk, "pipeline": pipeline.pk}
-        found = ranked(pipeline, parameters(caller, vector=vector, tokens=tokens, limit=limit))
-        notices += _withheld(caller, tokens)
+        values = parameters(caller, vector=vector, tokens=tokens, limit=limit)
+        found = ranked(pipeline, values)
+        notices += _withheld(values, found)
         # A switch since then: what stands by may be older by now than what another reader has been shown.
         if (serving := serving_pipeline(home.pk)) == pipeline:
             break
@@ -230,14 +231,19 @@ def _by_term(found: list[dict[str, Any]]) -> dict[str, int]:
     return {item["term"]: item["chunks"] for item in found}
 
 
-def _withheld(caller: dict[str, Any], tokens: list[str]) -> list[Notice]:
-    if not tokens:
-        return []
-    sentence = _("“%(title)s” is not shown until its new version is searchable.")
+def _withheld(values: dict[str, Any], found: list[dict[str, Any]]) -> list[Notice]:
+    """What the caller would have been shown, too, and is not for now."""
+    nearer_than = [item["chunk_id"] for item in found] if len(found) == values["limit"] else []
+    needed = {key: values[key] for key in (*CALLER, "vector", "any_term")}
     return [
-        Notice("being_updated", sentence % {"title": item["title"]}, item["document_id"])
-        for item in rows("search", "withheld", **caller, any_term=any_of(tokens))
+        Notice(BeingUpdated.code, being_updated(item["title"]), item["document_id"])
+        for item in rows("search", "withheld", **needed, nearer_than=nearer_than)
     ]
+
+
+def being_updated(title: str) -> str:
+    """What its readers are told of text that is held back."""
+    return _("“%(title)s” is not shown until its new version is searchable.") % {"title": title}
 
 
 def _hit(item: dict[str, Any], *, tokens: set[str]) -> Hit:

@@ -194,7 +194,8 @@ def finish(lease: Lease, manifest: Manifest) -> None:
         }
         if row("sink", "switch", **lease.chunk_set, **held, **told) is None:
             raise errors.Superseded
-        if wishes["role"] == PipelineRole.SERVING and (wishes["published_version"] or 0) < lease.version_number:
+        waited = wishes["is_behind"] or wishes["published_version"] < lease.version_number
+        if wishes["role"] == PipelineRole.SERVING and waited:
             promote(document=Document.objects.get(pk=lease.document_id), version_number=lease.version_number)
         queue.succeed(lease, chunks=count)
 

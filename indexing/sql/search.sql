@@ -92,7 +92,9 @@ fused AS (
 SELECT c.chunk_id, c.document_id, c.version_number, c.ordinal, v.title, c.heading_path, c.locator, c.text, f.score,
        (SELECT count(*) FROM near) AS near_count, d.published_version, p.gaps,
        CASE WHEN d.published_version > c.version_number
-            THEN extract(epoch FROM clock_timestamp() - d.published_at)::float8 ELSE 0 END AS seconds_behind
+            THEN (SELECT extract(epoch FROM clock_timestamp() - min(pu.published_at))::float8 FROM publication pu
+                   WHERE pu.document_id = d.id AND pu.version_number > c.version_number AND pu.withdrawn_at IS NULL)
+            ELSE 0 END AS seconds_behind
   FROM fused f
   JOIN chunk c ON c.id = f.chunk_id
   JOIN search_pointer p ON p.document_id = c.document_id AND p.pipeline_id = {pipeline}
@@ -101,40 +103,35 @@ SELECT c.chunk_id, c.document_id, c.version_number, c.ordinal, v.title, c.headin
  ORDER BY f.score DESC, c.document_id, c.ordinal LIMIT %(limit)s;
 
 -- name: withheld
--- Documents that the caller may read and that would have matched, but whose served version is withheld until the new one is
--- searchable. No row: none.
--- The title is that of the version in force (the document's own may be a draft's), and text that was withdrawn is not
--- looked into: whether it would have matched is an answer too.
-SELECT d.id AS document_id, v.title
-  FROM search_pointer p
-  JOIN document d ON d.id = p.document_id
-  JOIN document_version v ON v.document_id = d.id AND v.number = d.published_version
- WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
-   AND p.version_number < d.serve_from_version AND d.staleness = 'withhold'
-   AND EXISTS (SELECT 1 FROM publication pu
-                WHERE pu.document_id = d.id AND pu.version_number = p.version_number AND pu.withdrawn_at IS NULL)
-   AND EXISTS (SELECT 1 FROM document_reader r
-                WHERE r.document_id = d.id AND r.version_number = p.version_number AND r.user_id = %(user)s)
-   AND EXISTS (SELECT 1 FROM document_reader r
-                WHERE r.document_id = d.id AND r.version_number = d.requested_version AND r.user_id = %(user)s)
-   AND EXISTS (SELECT 1 FROM chunk c
-                WHERE c.document_id = d.id AND c.pipeline_id = p.pipeline_id AND c.version_number = p.version_number
-                  AND c.generation = p.generation AND c.terms @@ %(any_term)s::tsquery)
- ORDER BY d.id LIMIT 5;
+-- Documents whose text is held back until a newer version is searchable, of which the caller may read both: those whose words
+-- match, and those that lie nearer to the query than the farthest of the hits (`nearer_than`: hits' chunks; none if fewer hits
+-- were found than asked for, so that anything would have been one). Found by words first, then the nearest. No row: none.
+-- Neither text nor place of what is held back leaves this statement.
+SELECT w.document_id, w.title
+  FROM withheld_version w
+ CROSS JOIN LATERAL (
+       SELECT coalesce(bool_or(c.terms @@ %(any_term)s::tsquery), false) AS has_words,
+              min(v.embedding <=> %(vector)s::vector) AS distance
+         FROM chunk c JOIN chunk_vector v ON v.chunk_id = c.id
+        WHERE c.document_id = w.document_id AND c.pipeline_id = w.pipeline_id AND c.version_number = w.version_number
+          AND c.generation = w.generation) m
+ WHERE w.user_id = %(user)s AND w.tenant_id = %(tenant)s AND w.pipeline_id = %(pipeline)s
+   AND (m.has_words
+        OR m.distance < (SELECT coalesce(max(v.embedding <=> %(vector)s::vector), 'infinity')
+                           FROM chunk c JOIN chunk_vector v ON v.chunk_id = c.id WHERE c.chunk_id = ANY(%(nearer_than)s::uuid[])))
+ ORDER BY m.has_words DESC, m.distance, w.document_id LIMIT 5;
 
 -- name: count_terms
 -- Count again in how many served chunks of a tenant each term stands. No row: the tenant has no chunks.
 -- ts_stat runs the text it is given as a query: it is built from integers only.
 WITH counted AS (
     SELECT word AS term, ndoc AS chunks FROM ts_stat(format(
-        'SELECT c.terms FROM search_pointer p JOIN chunk c ON c.document_id = p.document_id AND c.pipeline_id = p.pipeline_id '
+        'SELECT c.terms FROM served_pointer p JOIN chunk c ON c.document_id = p.document_id AND c.pipeline_id = p.pipeline_id '
         'AND c.version_number = p.version_number AND c.generation = p.generation '
-        'JOIN document d ON d.id = p.document_id AND d.deleted_at IS NULL '
         'WHERE p.tenant_id = %%s AND p.pipeline_id = %%s', %(tenant)s::bigint, %(pipeline)s::int))
     UNION ALL
     SELECT '', coalesce(sum(p.chunk_count), 0)
-      FROM search_pointer p JOIN document d ON d.id = p.document_id AND d.deleted_at IS NULL
-     WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s),
+      FROM served_pointer p WHERE p.tenant_id = %(tenant)s AND p.pipeline_id = %(pipeline)s),
 gone AS (
     DELETE FROM term_statistic t
      WHERE t.tenant_id = %(tenant)s AND t.pipeline_id = %(pipeline)s
