@@ -6,6 +6,7 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pypdfium2.raw as pdfium_c
@@ -22,6 +23,9 @@ _FIXED = re.compile(r"courier|mono\b|monospace|consolas|menlo|typewriter|cmtt|fi
 _LETTER_HEIGHT = 0.7  # of a line's
 _WIDE = 0.9  # of the font's size: a space is a quarter of it, a typewriter's 0.6
 _FIXED_PITCH = 1  # of a font's flags: ISO 32000-1, table 123
+_LAM = 0x644
+_ALEFS = "اأإآ"
+_NO_SPACE = re.compile(r"(?<=[A-Za-z]{2})(?=[\u0620-\u064a\u066e-\u06d3])")  # PDFium has it before the Latin word
 _NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 _SPACED_PAIR = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
 _CLOSE_PAIR = re.compile(f"(?<=[{CJK}])(?=[{CJK}])")
@@ -48,6 +52,7 @@ def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
     """Every character of the page that has a Unicode value, in PDFium's reading order."""
     glyphs = []
     box = pdfium_c.FS_RECTF()
+    has_lam = False
     count = pdfium_c.FPDFText_CountChars(text_page)
     limits.PAGE_CHARACTERS.check(count)
     handle = text_page.raw
@@ -64,7 +69,17 @@ def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
             if y0 > y1:
                 y0, y1 = y1, y0
             glyphs.append(Glyph(chr(code), index, (x0, y0, x1, y1), index))
+            has_lam = has_lam or code == _LAM
+    if has_lam:
+        _turn_ligatures(glyphs)
     return glyphs
+
+
+def _turn_ligatures(glyphs: list[Glyph]) -> None:
+    """A lam and an alef in one form share one place. PDFium turns Arabic around letter by letter, also these two."""
+    for at, (one, other) in enumerate(pairwise(glyphs)):
+        if one.text in _ALEFS and other.text == chr(_LAM) and one.region == other.region:
+            glyphs[at], glyphs[at + 1] = one._replace(text=other.text), other._replace(text=one.text)
 
 
 def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[Line]:
@@ -73,6 +88,7 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
     for row in _rows(glyphs):
         hyphenated = row[-1].text in _SOFT_HYPHENS
         text = join_spaced(" ".join(clean("".join(glyph.text for glyph in row)).split()))
+        text = text if text.isascii() else _NO_SPACE.sub(" ", text)
         visible = [glyph for glyph in row if not glyph.text.isspace() and glyph.text not in _SOFT_HYPHENS]
         if not text or not visible:
             continue
