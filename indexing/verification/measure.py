@@ -16,6 +16,7 @@ from functools import cached_property
 from indexing.parsers.clean import CJK
 
 ENOUGH = 0.95
+_NEAR = 5_000  # letters: more than a chunk has
 _SHORT = 4  # letters: found inside of longer words by chance
 
 _LETTER = re.compile(r"[^\W_]")
@@ -56,6 +57,7 @@ class Place:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._at = 0  # in its letters, where the text before was found; the next one is likely to be near
 
     @cached_property
     def letters(self) -> str:
@@ -82,7 +84,13 @@ class Place:
     def _has(self, text: str) -> bool:
         if len(text) < _SHORT and not _IS_CJK.match(text) and text.isalnum():
             return text in self._units
-        return text in self.letters
+        # One line may be a whole file of megabytes, which would be looked through for each of its words.
+        for begin, end in ((self._at, self._at + _NEAR), (max(self._at - _NEAR, 0), self._at), (0, len(self.letters))):
+            at = self.letters.find(text, begin, end + len(text))
+            if at >= 0:
+                self._at = at
+                return True
+        return False
 
 
 def _signs(text: str) -> str:

@@ -272,6 +272,29 @@ def test_the_measure() -> None:
     assert not place.holds(["one two six"])
 
 
+class Watched(str):
+    """Counts the characters among which something is looked for."""
+
+    looked_through = 0
+
+    def find(self, text: str, start: int = 0, end: int | None = None) -> int:
+        found = super().find(text, start, len(self) if end is None else end)
+        self.looked_through += (found if found >= 0 else len(self) if end is None else end) - start
+        return found
+
+
+@pytest.mark.parametrize("back", [0, 3])
+def test_one_long_line_is_not_looked_through_for_each_of_its_words(back: int) -> None:
+    words = [f"word{number}字" for number in range(20_000)]
+    place = Place(", ".join(words))
+    line = place.__dict__["letters"] = Watched(place.letters)
+    assert all(place.holds(words[max(at - back, 0) : at + 10]) for at in range(0, len(words), 10))
+    assert line.looked_through < 100 * len(line)
+    assert place.holds(words[:3])  # wherever one was before
+    assert place.holds(words[-3:])
+    assert not place.holds(["word77777字"])
+
+
 def test_a_few_failures_cost_the_exact_place_and_many_the_task() -> None:
     place = Locator((0, 1), page=1, region=(0, 0, 1, 1), sheet="A", cells=(1, 1, 1, 1), lines=(1, 1))
     chunks = [Chunk(number, "x", (), place, 1) for number in range(3)]
