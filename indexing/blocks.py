@@ -47,6 +47,7 @@ class LeftOutReason(StrEnum):
     CONTENTS = "contents"  # a table of contents or an index
     NAVIGATION = "navigation"  # menus, cookie notices and other parts of a web page beside its text
     HIDDEN = "hidden"  # not shown to readers of the original, or deleted in a tracked change
+    COMMENT = "comment"  # a remark at the edge of a text or a slide
     CONTROL = "control"  # buttons, fields and choices of a form
     FALLBACK = "fallback"  # for programs that cannot show what it stands for: a frame, a film
     ENCODED = "encoded"  # a file written out in letters: a picture in a `data:` address

@@ -32,6 +32,7 @@ LEFT_OUT: dict[str, str] = {
     LeftOutReason.CONTENTS: noop("Table of contents"),
     LeftOutReason.NAVIGATION: noop("Navigation"),
     LeftOutReason.HIDDEN: noop("Hidden text"),
+    LeftOutReason.COMMENT: noop("Comments"),
     LeftOutReason.CONTROL: noop("Buttons and fields"),
     LeftOutReason.FALLBACK: noop("Text for programs that cannot show the rest"),
     LeftOutReason.ENCODED: noop("A file written out in letters"),

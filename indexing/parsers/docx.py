@@ -1,7 +1,7 @@
 """DOCX: body text, headings by style and outline level, lists with the numbers Word shows, tables, notes and text boxes.
 
 Notes and text boxes follow the paragraph that they hang on. Tracked changes count as accepted. Headers, footers, comments,
-deleted and hidden text and tables of contents are not content. Nothing outside the file is loaded.
+deleted and hidden text and tables of contents are not content, and are told as left out. Nothing outside the file is loaded.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from indexing.parsers.docx_styles import Style, Styles, spread_hidden
 from indexing.parsers.docx_tables import read_table, through_wrappers
 from indexing.parsers.docx_text import Notes, is_deleted, is_formula, paragraph_text, text_boxes
 from indexing.parsers.faq import pair_questions
+from indexing.parsers.office_alternatives import resolve_alternatives
 from indexing.parsers.package import check_package
 from indexing.parsers.pictures import Pictures
 from indexing.parsers.scans import Scans
@@ -53,6 +54,7 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     try:
         document = Package.open(io.BytesIO(content)).main_document_part.document
         body = document.element.body
+        resolve_alternatives(body)
         spread_hidden(document)
         reader = _Reader(document, Pictures(scans))
         title = document.core_properties.title

@@ -1,4 +1,6 @@
-"""What a DOCX has beside its text: headers and footers, tables of contents, deleted and hidden text."""
+"""What a DOCX has beside its text: headers and footers, comments, tables of contents, and what is not shown: deleted, moved
+away, hidden, or only in the properties of a form's field.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +12,68 @@ from docx.oxml.ns import qn
 
 from indexing.blocks import LeftOut, LeftOutReason
 from indexing.parsers import limits
-from indexing.parsers.docx_text import is_hidden, paragraph_text
+from indexing.parsers.docx_drawings import WORD_ART
+from indexing.parsers.docx_text import is_deleted, is_hidden, paragraph_text
+from indexing.parsers.office_alternatives import resolve_alternatives
 
-_REASONS = {"header": LeftOutReason.PAGE_HEADER, "footer": LeftOutReason.PAGE_FOOTER}
+_REASONS = {
+    "header": LeftOutReason.PAGE_HEADER,
+    "footer": LeftOutReason.PAGE_FOOTER,
+    "comments": LeftOutReason.COMMENT,
+}
+_NOTES = ("footnotes", "endnotes")
+_OF_FIELDS = ("w:textInput/w:default", "w:helpText", "w:statusText")  # of a form: what may be shown on the way
 
 
 def left_out(document: Any, contents: list[str]) -> Iterator[LeftOut]:
     """Each text once. `contents`: the lines of the table of contents."""
     seen = set()
+    roots = [document.element.body]
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
-        if kind in _REASONS and not relation.is_external:
-            root = parse_xml(relation.target_part.blob)
-            text = limits.excerpt(filter(None, (paragraph_text(one).strip() for one in root.iter(qn("w:p")))))
-            if text and (kind, text) not in seen:
-                seen.add((kind, text))
-                yield LeftOut(_REASONS[kind], text)
+        if relation.is_external or kind not in (*_REASONS, *_NOTES):
+            continue
+        root = parse_xml(relation.target_part.blob)
+        resolve_alternatives(root)
+        if kind in _NOTES:
+            roots.append(root)
+        elif (text := limits.excerpt(_texts(root))) and (kind, text) not in seen:
+            seen.add((kind, text))
+            yield LeftOut(_REASONS[kind], text)
     if contents:
         yield LeftOut(LeftOutReason.CONTENTS, limits.excerpt(contents))
-    if hidden := [text for run in document.element.body.iter(qn("w:r")) if (text := _unseen(run))]:
+    if hidden := [text for root in roots for text in _not_shown(root)]:
         yield LeftOut(LeftOutReason.HIDDEN, limits.excerpt(hidden))
 
 
+def _texts(root: Any) -> Iterator[str]:
+    """Of its paragraphs, and what is drawn as letters over or under them."""
+    for element in root.iter(qn("w:p"), WORD_ART):
+        text = element.get("string", "") if element.tag == WORD_ART else paragraph_text(element)
+        if text.strip():
+            yield text.strip()
+
+
+def _not_shown(root: Any) -> Iterator[str]:
+    for element in root.iter(qn("w:r"), qn("w:ffData")):
+        texts = [_unseen(element)] if element.tag == qn("w:r") else _of_field(element)
+        yield from filter(None, texts)
+
+
 def _unseen(run: Any) -> str:
-    """Of a run that is deleted or hidden."""
+    """Of a run that is deleted, moved away or hidden."""
     deleted = "".join(part.text or "" for part in run.iter(qn("w:delText")))
-    hidden = "".join(part.text or "" for part in run.iter(qn("w:t"))) if is_hidden(run) else ""
-    return (deleted + hidden).strip()
+    unseen = is_hidden(run) or any(
+        above.tag == qn("w:moveFrom") or (above.tag == qn("w:tr") and is_deleted(above))
+        for above in run.iterancestors()
+    )
+    return (deleted + ("".join(part.text or "" for part in run.iter(qn("w:t"))) if unseen else "")).strip()
+
+
+def _of_field(field: Any) -> list[str]:
+    """What is in the properties of a form's field and not in its paragraph."""
+    paragraph = next(field.iterancestors(qn("w:p")), None)
+    shown = "" if paragraph is None else paragraph_text(paragraph)
+    found = (field.find("/".join(map(qn, path.split("/")))) for path in _OF_FIELDS)
+    texts = (element.get(qn("w:val"), "").strip() for element in found if element is not None)
+    return [text for text in dict.fromkeys(texts) if text and text not in shown]

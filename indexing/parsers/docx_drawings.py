@@ -18,10 +18,8 @@ _PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingD
 _GRAPHIC = "{http://schemas.openxmlformats.org/drawingml/2006/main}graphicData"
 _PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
 _OLDER_PICTURE = "{urn:schemas-microsoft-com:vml}imagedata"
+WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"  # letters that are drawn
 _OLDER_SHAPE = "{urn:schemas-microsoft-com:vml}shape"
-_FALLBACK = (
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"  # the same drawing for older programs
-)
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
@@ -30,12 +28,14 @@ def drawn(
 ) -> Iterator[Piece]:
     """`content_of` gives the part of a relation's id. What it raises, and `lxml.etree.XMLSyntaxError`, is raised; what
     cannot be read of a picture is told to `missed`."""
-    for element in paragraph.iter(_PROPERTIES, _GRAPHIC, _OLDER_SHAPE, _PICTURE, _OLDER_PICTURE):
-        if next(element.iterancestors(qn("w:p"), _FALLBACK)) is not paragraph:
+    for element in paragraph.iter(_PROPERTIES, _GRAPHIC, _OLDER_SHAPE, _PICTURE, _OLDER_PICTURE, WORD_ART):
+        if next(element.iterancestors(qn("w:p"))) is not paragraph:
             continue
         if element.tag == _GRAPHIC:
             yield from _graphic(element, content_of)
-        elif element.tag in (_PICTURE, _OLDER_PICTURE):
+        elif element.tag == WORD_ART:
+            yield Piece(BlockKind.PARAGRAPH, element.get("string", ""))
+        elif element.tag in (_PICTURE, _OLDER_PICTURE, WORD_ART):
             if not _is_described(element):
                 relation = element.get(f"{_RELATION}embed") or element.get(f"{_RELATION}id") or ""
                 yield from pictures.read(partial(content_of, relation), missed)

@@ -9,15 +9,13 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 
 from indexing.parsers.docx_symbols import choice, symbol
+from indexing.parsers.office_alternatives import resolve_alternatives
 from indexing.parsers.office_math import MATH, formula_text
 
-_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-
-# Deleted and moved-away text, field codes, the reading above a character, the second rendering of the same drawing.
+# Deleted and moved-away text, field codes, the reading above a character.
 _SKIPPED = {
     *(qn(name) for name in ("w:del", "w:moveFrom", "w:instrText", "w:delText", "w:rt", "w:pPr", "w:rPr", "w:pict")),
     *(qn(name) for name in ("w:drawing", "w:object", "w:txbxContent")),
-    f"{_COMPATIBILITY}Fallback",
 }
 _AS_CHARACTER = {
     qn("w:tab"): "\t",
@@ -82,7 +80,7 @@ def text_boxes(paragraph: Any) -> Iterator[Any]:
     for box in paragraph.iterfind(f".//{qn('w:txbxContent')}", nsmap):
         above = [ancestor.tag for ancestor in box.iterancestors()]
         inside = above[: above.index(qn("w:p"))]
-        if f"{_COMPATIBILITY}Fallback" in inside or qn("w:txbxContent") in inside:
+        if qn("w:txbxContent") in inside:
             continue
         if next(box.iterancestors(qn("w:p"))) is paragraph:
             yield box
@@ -96,7 +94,9 @@ class Notes:
         for relation in document.part.rels.values():
             kind = relation.reltype.rpartition("/")[2]
             if kind in ("footnotes", "endnotes") and not relation.is_external:
-                for note in parse_xml(relation.target_part.blob):
+                root = parse_xml(relation.target_part.blob)
+                resolve_alternatives(root)
+                for note in root:
                     if note.get(qn("w:type"), "normal") == "normal":  # else it is the line above the notes
                         self._notes[kind, note.get(qn("w:id"))] = note
 

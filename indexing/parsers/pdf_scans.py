@@ -37,7 +37,7 @@ def is_scan_under(page: Any, *, letters: int) -> bool:
     for picture in _pictures(page):
         left, bottom, right, top = picture.get_bounds()
         covered += min(right - left, width) * min(top - bottom, height)
-    return covered >= _COVERED * width * height
+    return bool(covered >= _COVERED * width * height)
 
 
 def read_scan(page: Any, number: int, *, under_text: bool = False) -> ScannedPage:

@@ -1,6 +1,6 @@
 """PPTX: slides with their titles, lists, tables, charts, diagrams, formulas and speaker's notes.
 
-A title is a heading for its slide alone. Layouts and masters are not content; comments are not either.
+A title is a heading for its slide alone. Layouts and masters are not content; comments are not either, and told.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import is_cjk
+from indexing.parsers.office_alternatives import resolve_alternatives
 from indexing.parsers.office_graphics import chart, description, diagram, read_xml
 from indexing.parsers.package import check_package
 from indexing.parsers.pictures import Pictures
 from indexing.parsers.pptx_lists import Labels
 from indexing.parsers.pptx_order import in_reading_order
-from indexing.parsers.pptx_slides import is_title, left_out_reason, resolve_alternatives, slides_of
+from indexing.parsers.pptx_slides import is_title, left_out_reason, slides_of
 from indexing.parsers.pptx_tables import read_table
 from indexing.parsers.pptx_text import is_formula, paragraph_text
 from indexing.parsers.scans import Scans
@@ -76,8 +77,8 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
         else:
             pieces += on_slide
             limits.BLOCKS.check(len(pieces))  # before all slides are read: one may be shown ten thousand times
-            left_out += found.left_out
             gaps += dict.fromkeys(found.gaps)
+        left_out += found.left_out
     first = next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING and piece.slide == 1), "")
     properties = "" if _NO_TITLE.fullmatch(title.strip()) else title
     return assemble(PPTX, pieces, title=first or properties, pages=len(slides), gaps=gaps, left_out=left_out)
@@ -105,6 +106,18 @@ class _Slide:
             yield Piece(BlockKind.HEADING, text, level=1)
         yield from self._shapes([shape for shape in shapes if not is_title(shape)], depth=0)
         yield from _notes(slide)
+        try:
+            self._comments(slide.part)
+        except _DAMAGE:
+            self.gaps.append(Gap(GapReason.UNREADABLE, slide=self._number))
+
+    def _comments(self, part: Any) -> None:
+        for relation in part.rels.values():
+            if relation.reltype.endswith("/comments") and not relation.is_external:
+                root = read_xml(relation.target_part.blob)
+                texts = [found.text.strip() for found in root.iter("{*}text", "{*}t") if (found.text or "").strip()]
+                if texts:
+                    self.left_out.append(LeftOut(LeftOutReason.COMMENT, limits.excerpt(texts), slide=self._number))
 
     def _leave_out(self, shape: Any) -> bool:
         reason = left_out_reason(shape)

@@ -15,22 +15,11 @@ _FURNITURE = {
     PP_PLACEHOLDER.DATE: LeftOutReason.PAGE_FOOTER,
     PP_PLACEHOLDER.SLIDE_NUMBER: LeftOutReason.PAGE_NUMBER,
 }
-_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
 def slides_of(presentation: Any) -> list[Any]:
     """In the order in which they are shown, the hidden ones too: PowerPoint counts them."""
     return [presentation.related_slide(one.rId) for one in presentation.presentation.slides._sldIdLst]
-
-
-def resolve_alternatives(root: Any) -> None:
-    """Put what newer programs show in the place of each choice. The library passes over choices, with what is in them."""
-    for choice in list(root.iter(f"{_COMPATIBILITY}AlternateContent")):
-        options = [option for option in choice if len(option)]
-        parent, place = choice.getparent(), choice.getparent().index(choice)
-        parent.remove(choice)
-        for element in reversed(options[0] if options else ()):
-            parent.insert(place, element)
 
 
 def is_title(shape: Any) -> bool:

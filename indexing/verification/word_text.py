@@ -18,6 +18,7 @@ _PARTS = re.compile(
 )
 _TEXT = {"t", "v", "pt"}
 _AFTER = {"v": "\n", "pt": "\n"}  # a chart's value
+_WRITTEN = {"textpath": "string", "shape": "alt"}  # of older drawings: letters, and what an author says that they show
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,20})?")
 _AS_CHARACTER = {"tab": " ", "br": "\n", "cr": "\n", "p": "\n", "noBreakHyphen": "-", "tc": "\n"}
 
@@ -54,6 +55,8 @@ def text_of(part: bytes) -> str:
             pieces.append(chr(code))
         elif name in ("docPr", "cNvPr") and (described := element.get("descr") or element.get("title")):
             pieces.append(described)
+        elif name in _WRITTEN:
+            pieces.append(f"\n{element.get(_WRITTEN[name], '')}\n")
     return "".join(pieces)
 
 
