@@ -108,8 +108,9 @@ class TestReplaced:
             cursor.execute(
                 "INSERT INTO chunk (chunk_id, tenant_id, document_id, version_number, pipeline_id, generation, ordinal, text, "
                 "heading_path, locator, tokens, embedded_digest, terms, task_id, attempts) "
-                "SELECT gen_random_uuid(), tenant_id, document_id, 1, pipeline_id, 1, n, 'x', '[]', '[]', 1, '', '', task_id, 1 "
-                "FROM chunk, generate_series(10, 99_999 + 8) n WHERE document_id = %s AND version_number = 1 AND ordinal = 0",
+                "SELECT gen_random_uuid(), tenant_id, document_id, 1, pipeline_id, 1, n, 'x', '[]', '[]', 1, '', '', task_id, "
+                "1 "
+                "FROM chunk, generate_series(10, 100_007) n WHERE document_id = %s AND version_number = 1 AND ordinal = 0",
                 [document.pk],
             )
             cursor.execute("ALTER TABLE chunk ENABLE TRIGGER USER")
