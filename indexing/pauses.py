@@ -14,10 +14,10 @@ from documents.errors import Conflict, NotAllowed
 from documents.querysets import OPERATING_ROLES, User, tenants_where
 from indexing import provider_gate, queue
 from indexing.errors import EmbeddingAuth
-from indexing.pipelines import pipelines_of_endpoint
+from indexing.pipelines import pipelines_by_provider
 from indexing.provider_gate import Standing
 from indexing.provider_models import ProviderEvent
-from indexing.providers import endpoint_provider
+from indexing.providers import endpoint_providers
 from indexing.statements import row
 
 
@@ -25,19 +25,20 @@ from indexing.statements import row
 class Pause:
     """Why tasks of some pipelines stay where they are."""
 
+    provider: str
     pipelines: frozenset[int]
     sentence: str  # what happened, that nothing is lost, and what ends it
 
 
-def current() -> Pause | None:
-    """The pause of the provider that the settings name; None while it works, or without one."""
-    provider = endpoint_provider()
-    if provider is None:
-        return None
-    found = provider_gate.standing(provider)
-    if not found.pauses:
-        return None
-    return Pause(frozenset(pipeline.pk for pipeline in pipelines_of_endpoint()), sentence_of(found))
+def current() -> list[Pause]:
+    """Of the providers that the settings name, those that are paused."""
+    if not endpoint_providers():
+        return []
+    pauses = []
+    for provider, pipelines in pipelines_by_provider().items():
+        if provider is not None and (found := provider_gate.standing(provider)).pauses:
+            pauses.append(Pause(provider, frozenset(pipeline.pk for pipeline in pipelines), sentence_of(found)))
+    return pauses
 
 
 def sentence_of(found: Standing) -> str:

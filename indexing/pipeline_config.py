@@ -19,7 +19,13 @@ _NUMBERS = {  # least and most of each
     ("splitter", "overlap"): (0, 50_000),
     ("embedder", "dimensions"): (2, MOST_DIMENSIONS),
 }
-_TEXTS = {("embedder", "model"), ("embedder", "query_prefix"), ("embedder", "passage_prefix"), ("context", "model")}
+_TEXTS = {
+    ("embedder", "model"),
+    ("embedder", "endpoint"),
+    ("embedder", "query_prefix"),
+    ("embedder", "passage_prefix"),
+    ("context", "model"),
+}
 _FIXED = {"parser", "lexical"}  # of the release: nobody chooses them
 
 

@@ -13,7 +13,7 @@ from indexing.identity import config_digest
 from indexing.lexical import TOKENIZER_REVISION
 from indexing.models import Pipeline, TenantPipeline
 from indexing.parsers import PARSER_REVISION
-from indexing.providers import default_context_config, default_embedder_config
+from indexing.providers import default_context_config, default_embedder_config, endpoint_providers
 from indexing.splitters import BUDGET_UNIT, SPLITTER_REVISION
 from indexing.states import PipelineRole
 
@@ -140,10 +140,15 @@ def serving_pipeline(tenant_id: int) -> Pipeline | None:
     return serving.pipeline if serving else None
 
 
-def pipelines_of_endpoint() -> list[Pipeline]:
-    """Pipelines whose model is behind KB_EMBEDDING_URL: those in use first, then the newest."""
+def pipelines_by_provider() -> dict[str | None, list[Pipeline]]:
+    """Pipelines whose model is behind an endpoint, by its provider (None: the settings tell of no such endpoint); those in
+    use first, then the newest."""
+    providers = endpoint_providers()
     used = Exists(TenantPipeline.objects.filter(pipeline=OuterRef("pk")).exclude(role=PipelineRole.RETIRED))
-    return list(Pipeline.objects.filter(config__embedder__kind="openai").order_by(used.desc(), "-id"))
+    found: dict[str | None, list[Pipeline]] = {}
+    for pipeline in Pipeline.objects.filter(config__embedder__kind="openai").order_by(used.desc(), "-id"):
+        found.setdefault(providers.get(pipeline.config["embedder"].get("endpoint", "")), []).append(pipeline)
+    return found
 
 
 def pipelines_to_fill(tenant_id: int) -> list[tuple[int, PipelineRole]]:

@@ -21,7 +21,10 @@ from indexing.freshness_models import ServedPointer, WithheldPointer
 from indexing.models import IndexTask, Pipeline, SearchPointer, TenantPipeline
 from indexing.pipelines import described_pipeline, pipelines_to_fill
 from indexing.statements import row, rows
-from indexing.states import PipelineRole, TaskState, TaskType
+from indexing.states import PipelineRole, TaskState
+
+UNSEEN_PRIORITY = 10
+"""Of orders under pipelines that do not serve: behind everything that a reader waits for."""
 
 _CANCELLATIONS = {error.code: error for error in (DocumentDeleted, DocumentWithdrawn)}
 
@@ -50,8 +53,9 @@ class PostgresSearchIndex:
                 pipeline_id=pipeline_id,
                 actor_id=actor_id,
                 has_readers=has_readers,
+                priority=0 if role is PipelineRole.SERVING else UNSEEN_PRIORITY,
             )
-            for pipeline_id, _role in fill
+            for pipeline_id, role in fill
         ]
         task_id, state = orders[0]
         return IndexTicket(task_id, _index_state(state))
@@ -87,11 +91,14 @@ class PostgresSearchIndex:
         asked = Publication.objects.filter(
             document=OuterRef("pk"), version_number__gt=OuterRef("_pointer"), withdrawn_at=None
         )
-        pause = pauses.current()
-        held = Q(
-            _task_state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
-            _task_pipeline__in=pause.pipelines if pause else [],
-        )
+        held = [
+            When(
+                _task_state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
+                _task_pipeline__in=pause.pipelines,
+                then=Value(pause.sentence),
+            )
+            for pause in pauses.current()
+        ]
         served = Q(searchable_version__isnull=False)
         annotated = documents.annotate(
             _pointer=Subquery(pointer.values("version_number")[:1]),
@@ -112,7 +119,7 @@ class PostgresSearchIndex:
             _asked_at=Subquery(asked.order_by("requested_at").values("requested_at")[:1]),
         )
         annotated = annotated.annotate(
-            index_pause=Case(When(held, then=Value(pause.sentence)), default=Value("")) if pause else Value(""),
+            index_pause=Case(*held, default=Value("")),
             index_gaps=Case(When(served, then=F("_gaps")), default=None),
             index_verification=Case(When(served, then=F("_verification")), default=None),
             index_state=Case(
@@ -173,11 +180,10 @@ def _of_serving(pointers: type[ServedPointer] | type[WithheldPointer]) -> QueryS
 
 
 def _orders_of_requested(tenant: Any, document: Any, version: Any) -> QuerySet[IndexTask]:
-    """Orders of one version under the pipeline that serves its tenant."""
+    """Orders of one version under the pipeline that serves its tenant, a bulk run's too: what it filled in serves now."""
     return IndexTask.objects.filter(
         document=document,
         version_number=version,
-        task_type__in=[TaskType.INDEX, TaskType.REINDEX],
         pipeline__tenants__tenant=tenant,
         pipeline__tenants__role=PipelineRole.SERVING,
     )

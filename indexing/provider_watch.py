@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass
 
 from indexing import canary, provider_gate
-from indexing.pipelines import pipelines_of_endpoint
-from indexing.providers import embedder_for, endpoint_provider
+from indexing.models import Pipeline
+from indexing.pipelines import pipelines_by_provider
+from indexing.providers import embedder_for
 
 CALM = 1.0  # seconds for which a provider that works is not asked about again
 
@@ -35,15 +36,18 @@ class ProviderWatch:
         """Which pipelines rest now. Sends the probe if one is due and nobody else does."""
         if time.monotonic() < self._calm_until:
             return Pause()
-        provider = endpoint_provider()
-        if provider is None:
-            return self._calm(Pause(_pipelines()))  # nobody to ask: leave them to workers with an endpoint
-        found = provider_gate.standing(provider)
-        if found.open_for is not None and found.pause <= 0 and _probe(provider):
+        resting, seconds = list[int](), list[float]()
+        for provider, pipelines in pipelines_by_provider().items():
+            if provider is None:  # nobody to ask: leave them to workers with that endpoint
+                resting += [pipeline.pk for pipeline in pipelines]
+                continue
             found = provider_gate.standing(provider)
-        if not found.pauses:
-            return self._calm(Pause())
-        return Pause(_pipelines(), found.pause)
+            if found.open_for is not None and found.pause <= 0 and _probe(provider, pipelines[0]):
+                found = provider_gate.standing(provider)
+            if found.pauses:
+                resting += [pipeline.pk for pipeline in pipelines]
+                seconds.append(found.pause)
+        return self._calm(Pause(tuple(resting), min(seconds, default=None)))
 
     def _calm(self, pause: Pause) -> Pause:
         if not pause.pipelines:
@@ -51,14 +55,7 @@ class ProviderWatch:
         return pause
 
 
-def _probe(provider: str) -> bool:
-    pipeline = next(iter(pipelines_of_endpoint()), None)
-    if pipeline is None:
-        return False
+def _probe(provider: str, pipeline: Pipeline) -> bool:
     embedder = embedder_for(pipeline.config)
     # The canary: a provider that answers with another model is not back.
     return provider_gate.probe(lambda: canary.embed(embedder, []), provider=provider)
-
-
-def _pipelines() -> tuple[int, ...]:
-    return tuple(pipeline.pk for pipeline in pipelines_of_endpoint())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -59,12 +60,19 @@ def _chat(url: str, model: str, api_key: str, timeout: float) -> ChatModel:
     return ChatModel(url, model, api_key, timeout=timeout)
 
 
-def endpoint_provider() -> str | None:
-    """The name of the provider behind KB_EMBEDDING_URL; None without one, or if it is no address."""
-    try:
-        return provider_of(settings.KB_EMBEDDING_URL) if settings.KB_EMBEDDING_URL else None
-    except ValueError:
-        return None
+def endpoint_providers() -> dict[str, str]:
+    """The names of the providers behind the endpoints that the settings tell, by the endpoints' names; the one of
+    KB_EMBEDDING_URL has none. What is no address is left out."""
+    found = {}
+    for name, endpoint in _endpoints().items():
+        with suppress(ValueError):
+            found[name] = provider_of(endpoint["url"])
+    return found
+
+
+def _endpoints() -> dict[str, dict[str, str]]:
+    own = {"url": settings.KB_EMBEDDING_URL, "key": settings.KB_EMBEDDING_API_KEY}
+    return {**settings.KB_EMBEDDING_ENDPOINTS, **({"": own} if settings.KB_EMBEDDING_URL else {})}
 
 
 def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = None) -> Embedder:
@@ -75,11 +83,14 @@ def embedder_for(pipeline_config: dict[str, Any], *, timeout: float | None = Non
     stored = json.dumps(pipeline_config["embedder"], sort_keys=True)
     endpoint = None
     if pipeline_config["embedder"]["kind"] == "openai":
-        if not settings.KB_EMBEDDING_URL:
-            raise EmbeddingUnavailable("KB_EMBEDDING_URL is not set for the model of this pipeline.")
+        name = pipeline_config["embedder"].get("endpoint", "")
+        told = _endpoints().get(name)
+        if told is None:
+            missing = f"KB_EMBEDDING_ENDPOINTS has no “{name}”" if name else "KB_EMBEDDING_URL is not set"
+            raise EmbeddingUnavailable(f"{missing} for the model of this pipeline.")
         endpoint = Endpoint(
-            url=settings.KB_EMBEDDING_URL,
-            api_key=settings.KB_EMBEDDING_API_KEY,
+            url=told["url"],
+            api_key=told.get("key", ""),
             connect_timeout=settings.KB_EMBEDDING_CONNECT_TIMEOUT,
             timeout=timeout or settings.KB_EMBEDDING_TIMEOUT,
         )

@@ -27,10 +27,10 @@ from indexing import pauses, provider_gate
 from indexing.admin.badges import badge
 from indexing.messages import error_sentence
 from indexing.models import IndexTask
-from indexing.pipelines import pipelines_of_endpoint
+from indexing.pipelines import pipelines_by_provider
 from indexing.provider_gate import Standing
 from indexing.provider_models import EmbeddingProvider, ProviderEvent
-from indexing.providers import endpoint_provider
+from indexing.providers import endpoint_providers
 from indexing.states import TaskState
 
 EVENTS = 100  # newest events shown
@@ -81,19 +81,18 @@ class EmbeddingProviderAdmin(OverseersOnly, ProviderModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[EmbeddingProvider]:
         """With what depends on who looks: the waiting tasks of their tenants, and whether they may try."""
-        used = endpoint_provider()
+        used = set(endpoint_providers().values())
         seen = IndexTask.objects.filter(
             tenant__in=tenants_where(request.user, OVERSEEING_ROLES),
             state__in=[TaskState.PENDING, TaskState.RETRY_WAIT],
-            pipeline__in=[pipeline.pk for pipeline in pipelines_of_endpoint()],
         )
+        behind = pipelines_by_provider()
+        waiting = [
+            When(name=name, then=Value(seen.filter(pipeline__in=behind.get(name, [])).count())) for name in sorted(used)
+        ]
         return EmbeddingProvider.objects.annotate(
-            is_used=Case(When(name=used or "", then=Value(True)), default=Value(False)),
-            tasks=Case(
-                When(name=used or "", then=Value(seen.count() if used else 0)),
-                default=None,
-                output_field=IntegerField(),
-            ),
+            is_used=Case(When(name__in=used, then=Value(True)), default=Value(False)),
+            tasks=Case(*waiting, default=None, output_field=IntegerField()),
             may_try=Value(pauses.may_try(request.user)),
         )
 

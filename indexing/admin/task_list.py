@@ -263,7 +263,7 @@ def _prioritise(request: HttpRequest, chosen: QuerySet[IndexTask], priority: int
 
 
 def _warn_of_unattended_pools(request: HttpRequest) -> None:
-    if pauses.current() is not None:
+    if pauses.current():
         return  # then nothing runs, with any number of workers, and the page says so
     for pool, waiting in pools.unattended().items():
         said = ngettext(

@@ -54,7 +54,7 @@ class Entry:
 
 def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> HttpResponseBase:
     ended = task.state in (TaskState.SUCCEEDED, TaskState.CANCELLED)
-    pause = pauses.current() if task.state in (TaskState.PENDING, TaskState.RETRY_WAIT) else None
+    held = pauses.current() if task.state in (TaskState.PENDING, TaskState.RETRY_WAIT) else []
     context = {
         **context,
         "title": _("Index task %(number)d") % {"number": task.pk},
@@ -68,7 +68,7 @@ def show(request: HttpRequest, task: IndexTask, context: dict[str, Any]) -> Http
         "sentence": error_sentence(task.error_code, task.error_message, task.error_places),
         "remarks": text_remarks(task.gaps or [], None),  # type: ignore[attr-defined]  # annotated
         "places": verification_words(task.verification) if task.verification else "",  # type: ignore[attr-defined]
-        "pause": pause.sentence if pause and task.pipeline_id in pause.pipelines else "",
+        "pause": next((pause.sentence for pause in held if task.pipeline_id in pause.pipelines), ""),
         "can_retry": task.state in (TaskState.DEAD, TaskState.CANCELLED, TaskState.RETRY_WAIT),
         "can_cancel": not ended and not task.cancel_requested,
         "entries": list(map(_entry, timeline_of(task))),

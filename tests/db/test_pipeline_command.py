@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from indexing.models import Pipeline
-from indexing.pipelines import drop_unused_vector_index, has_vector_index
+from indexing.pipelines import has_vector_index
 from indexing.search import search
 from tests.db.test_lifecycle import published, serving, work
 from tests.factories import World, make_world
@@ -39,8 +39,6 @@ def create(world: World) -> int:
     base = str(serving(world).pk)
     assignments = ("--set", "embedder.model=stub-two", "--set", "embedder.dimensions=32")
     made: int = run("create", "--from", base, *assignments)[0]["pipelineId"]
-    # An index outlives the rows that a test removes.
-    drop_unused_vector_index(Pipeline.objects.get(pk=made), using="owner")
     return made
 
 

@@ -10,11 +10,12 @@ from django.utils import translation
 
 from indexing import lifecycle
 from indexing.models import Pipeline, TenantPipeline
-from indexing.pipelines import drop_unused_vector_index, ensure_default_pipeline, ensure_vector_index
+from indexing.pipelines import ensure_default_pipeline, ensure_vector_index
 from indexing.worker import Worker
 from tests.db.office import Office, words
 from tests.db.test_lifecycle import published, serving
 from tests.provider_stub import ProviderStub
+from tests.stray_indexes import drop_stray_indexes
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -27,6 +28,7 @@ def office(provider: ProviderStub, settings: Any) -> Office:
     settings.KB_EMBEDDING_URL = provider.url
     settings.KB_EMBEDDING_MODEL = "stub"
     settings.KB_EMBEDDING_DIMENSIONS = 64
+    drop_stray_indexes()
     ensure_default_pipeline(using="owner")
     provider.dimensions_of["stub-two"] = 32
     return Office()
@@ -45,9 +47,7 @@ def second(office: Office) -> Pipeline:
     assert "embedder.dimensions 64 32" in shown
     assert not Pipeline.objects.filter(name="second").exists(), "shown first, made then"
     client.post(reverse(ADD), {**form, "confirmed": "yes"})
-    made = Pipeline.objects.get(name="second")
-    drop_unused_vector_index(made, using="owner")  # one may be left of another test's pipeline
-    return made
+    return Pipeline.objects.get(name="second")
 
 
 def move(office: Office, pipeline: Pipeline, name: str, *, who: str = "operator", **fields: str) -> str:

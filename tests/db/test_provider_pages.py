@@ -9,12 +9,14 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import translation
 
-from indexing import pauses, provider_gate
+from indexing import lifecycle, pauses, provider_gate
 from indexing.errors import EmbeddingAuth, EmbeddingRateLimited, EmbeddingUnavailable, IndexingError
-from indexing.models import EmbeddingProvider, IndexTask, ProviderEvent
+from indexing.models import EmbeddingProvider, IndexTask, Pipeline, ProviderEvent
 from indexing.pipelines import ensure_default_pipeline
+from indexing.provider_watch import Pause, ProviderWatch
 from tests.db.office import Office, words
 from tests.db.staging import claim
+from tests.stray_indexes import drop_stray_indexes
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -29,6 +31,7 @@ def office(settings: Any) -> Office:
     settings.KB_EMBEDDING_URL = f"https://{HOST}/v1"
     settings.KB_EMBEDDING_MODEL = "stub"
     settings.KB_EMBEDDING_DIMENSIONS = 64
+    drop_stray_indexes()
     ensure_default_pipeline(using="owner")
     return Office()
 
@@ -185,15 +188,41 @@ def test_a_site_without_an_endpoint_asks_nothing(office: Office, settings: Any) 
     settings.KB_EMBEDDING_URL = ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(provider_gate, "standing", None)
-        assert pauses.current() is None
+        assert pauses.current() == []
     assert office.get("operator", LIST).status_code == 200
+
+
+def test_of_two_endpoints_only_the_one_that_is_out_holds_tasks(office: Office, settings: Any) -> None:
+    """While a tenant goes from one provider to another: the new one's outage keeps nobody from the old one."""
+    settings.KB_EMBEDDING_ENDPOINTS = {"next": {"url": "https://next.example/v1", "key": "k"}}
+    made, _ = lifecycle.create(
+        actor=None, base=Pipeline.objects.latest("id"), assignments=["embedder.endpoint=next", "embedder.model=other"]
+    )
+    lifecycle.begin(actor=None, tenant_id=office.world.tenant.pk, pipeline_id=made.pk)
+    document = office.world.publish(office.world.upload()).document
+    provider_gate_out("next.example")
+    assert [pause.provider for pause in pauses.current()] == ["next.example"]
+    assert "Nothing is lost" not in words(office.page("editor", document))
+    assert ProviderWatch().pause().pipelines == (made.pk,)
+    shown = words(office.get("operator", LIST))
+    assert "next.example" in shown
+    assert "Out of order" in shown
+    settings.KB_EMBEDDING_ENDPOINTS = {}
+    assert ProviderWatch().pause() == Pause((made.pk,), None), "nobody to ask: left to workers with that endpoint"
+
+
+def provider_gate_out(host: str) -> None:
+    def refused_there() -> None:
+        raise EmbeddingAuth("It answered HTTP 401.")
+
+    with pytest.raises(EmbeddingAuth):
+        provider_gate.send(refused_there, provider=host, texts=1, task_id=1, wait=lambda _: None)
 
 
 def test_in_chinese(office: Office) -> None:
     refused()
     with translation.override("zh-hans"):
-        pause = pauses.current()
-    assert pause is not None
+        (pause,) = pauses.current()
     assert "密钥" in pause.sentence
 
 
