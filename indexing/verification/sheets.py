@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from lxml import etree
@@ -20,6 +21,8 @@ from indexing.verification.measure import ENOUGH, Place, units
 from indexing.verification.sheet_asides import Beside, values_beside
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+")
+_STRETCH = 1_000  # rows
+_Merged = tuple[tuple[int, int], tuple[int, int]]
 _MOST_PLACES = 5_000_000  # of a sheet
 _SHEETS = re.compile(r"xl/worksheets/[^/]+\.xml")
 _PLACE = re.compile(rb'<(?:\w+:)?c r="([A-Z]{1,3})(\d{1,7})"')
@@ -98,15 +101,26 @@ def _touch(one: Cells | None, other: Cells | None) -> bool:
 class _Sheet:
     def __init__(self, found: Any) -> None:
         self._rows: list[list[Any]] = found.to_python(skip_empty_area=False)
-        self._merged: list[tuple[tuple[int, int], tuple[int, int]]] = list(found.merged_cell_ranges or ())
+        self._long: list[_Merged] = []
+        self._short: dict[int, list[_Merged]] = {}  # by each `_STRETCH` of rows that they reach into
+        for begin, end in found.merged_cell_ranges or ():
+            if begin[0] >= len(self._rows) or begin[1] >= len(self._rows[begin[0]]):
+                continue
+            if end[0] - begin[0] > _STRETCH:
+                self._long.append((begin, end))
+                continue
+            for stretch in {begin[0] // _STRETCH, end[0] // _STRETCH}:
+                self._short.setdefault(stretch, []).append((begin, end))
 
     def values(self, cells: Cells) -> list[Any]:
         """What stands in a range, with the merged cells that reach into it."""
         left, top, right, bottom = (number - 1 for number in cells)
         found = [value for row in self._rows[top : bottom + 1] for value in row[left : right + 1] if value != ""]
-        for (first_row, first_column), (last_row, last_column) in self._merged:
-            reaches = first_row <= bottom and last_row >= top and first_column <= right and last_column >= left
-            if reaches and first_row < len(self._rows) and first_column < len(self._rows[first_row]):
+        bottom = min(bottom, top + len(self._rows))
+        stretches = range(top // _STRETCH, bottom // _STRETCH + 1)
+        near = dict.fromkeys(merged for stretch in stretches for merged in self._short.get(stretch, ()))
+        for (first_row, first_column), (last_row, last_column) in (*near, *self._long):
+            if first_row <= bottom and last_row >= top and first_column <= right and last_column >= left:
                 found.append(self._rows[first_row][first_column])
         return found
 
@@ -114,19 +128,26 @@ class _Sheet:
 def _holds(values: Sequence[Any], texts: Sequence[str]) -> bool:
     place = Place("\n".join(value for value in values if isinstance(value, str)))
     others = [value for value in values if not isinstance(value, str)]
-    found = whole = 0
+    found = whole = at = 0
     for text in texts:
         size = len(units(text))
         whole += size
-        if place.holds([text]) or any(_is_shown_as(value, text) for value in others):
+        if place.holds([text]):
             found += size
+            continue
+        numbers = _NUMBER.findall(text)
+        # Texts and values are in one order: the next one is most likely that text's.
+        in_order = chain(range(at, len(others)), range(at))
+        match = next((number for number in in_order if _is_shown_as(others[number], text, numbers)), None)
+        if match is not None:
+            found, at = found + size, match + 1
     return found >= ENOUGH * whole
 
 
-def _is_shown_as(value: Any, text: str) -> bool:
+def _is_shown_as(value: Any, text: str, numbers: Sequence[str]) -> bool:
+    """`numbers` are those in `text`."""
     if isinstance(value, bool):
         return text.upper() == str(value).upper()
-    numbers = _NUMBER.findall(text)
     if isinstance(value, int | float):
         return (len(numbers) == 1 and _is_rounded(float(value), numbers[0])) or (
             0 <= value <= _LAST_DAY and _is_moment(_EPOCH + timedelta(days=float(value)), numbers)

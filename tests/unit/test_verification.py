@@ -22,6 +22,7 @@ from indexing.parsers import parse
 from indexing.parsers.sandbox import verify_apart
 from indexing.splitters import split
 from indexing.verification import Claim, Verification, claims_of, is_plain, verify
+from indexing.verification import sheets as cells_again
 from indexing.verification.measure import Place, letters, units
 from tests.unit.pictures import saved, written
 from tests.unit.test_parse_pdf import BODY, BODY_ZH, H1, H1_ZH, LONG, LONG_ZH, typeset
@@ -293,6 +294,40 @@ def test_one_long_line_is_not_looked_through_for_each_of_its_words(back: int) ->
     assert place.holds(words[:3])  # wherever one was before
     assert place.holds(words[-3:])
     assert not place.holds(["word77777字"])
+
+
+def sheet_of(rows: int, *merged: tuple[int, int]) -> bytes:
+    """Rows of a word and four numbers; the first column merged over these rows."""
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for number in range(1, rows + 1):
+        sheet.append([f"城市 {number}", *(number * 7.25 + column for column in range(4))])
+    for first, last in merged:
+        sheet.merge_cells(start_row=first, end_row=last, start_column=1, end_column=1)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("merged", [(), ((990, 1010), (3, 4), (1100, 2400))])
+def test_the_cells_of_a_sheet_are_found_by_looking_at_each_about_once(
+    merged: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = sheet_of(2_500, *merged)
+    document = parse(content, XLSX, "x")
+    claims = claims_of(document, split(document, title="", count_tokens=len, budget=4_000))
+    looked_at, really = 0, cells_again._is_shown_as
+
+    def counted(value: object, text: str, numbers: list[str]) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        return really(value, text, numbers)
+
+    monkeypatch.setattr(cells_again, "_is_shown_as", counted)
+    found = verify(content, XLSX, claims)
+    assert (found.found, found.failed, found.not_checkable) == (len(claims), (), 0)
+    assert 0 < looked_at <= 40_000  # of 10,000 numbers
 
 
 def test_a_few_failures_cost_the_exact_place_and_many_the_task() -> None:
