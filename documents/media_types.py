@@ -125,7 +125,7 @@ def detect(content: bytes, file_name: str) -> str:
     extension = os.path.splitext(file_name)[1].lower()
     by_name = BY_EXTENSION.get(extension)
     if by_name is None:
-        accepted = ", ".join(sorted(name for name, kind in BY_EXTENSION.items() if kind not in CODE_LANGUAGES))
+        accepted = ", ".join(sorted(BY_EXTENSION, key=lambda name: (BY_EXTENSION[name] in CODE_LANGUAGES, name)))
         choose = gettext_noop("Choose one of %(accepted)s.")
         if not extension:
             none = gettext_noop("Files without an extension are not accepted.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from indexing.blocks import Chunk
 from indexing.inspection import Inspection, Summary, counted, head_line
 from indexing.rendering import Picture
-from indexing.side_by_side import Placed, marks, segments
+from indexing.side_by_side import Grid, Placed, marks, parts
 
 SCRIPT = Path(__file__).with_name("static") / "indexing" / "marks.js"
 STYLE = """
@@ -26,8 +26,11 @@ body { margin: 0 auto; max-width: 110rem; padding: 1rem; }
 h2 { overflow-wrap: anywhere; margin-bottom: 0; }
 svg { display: block; width: 100%; height: auto; border: 1px solid #8888; margin-bottom: .5rem; background: white; }
 rect { fill: #1a73e81a; stroke: #1a73e8; stroke-width: .7; cursor: pointer; }
-pre, .chunk p { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; }
-pre [data-chunks] { background: #1a73e81a; outline: 1px dotted #1a73e888; cursor: pointer; }
+.text, .chunk p { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; }
+.grid { overflow-x: auto; white-space: normal; }
+.grid table { border-collapse: collapse; font-size: .85rem; }
+.grid td, .grid th { border: 1px solid #8888; padding: .1rem .4rem; white-space: pre-wrap; text-align: left; }
+.text [data-chunks] { background: #1a73e81a; outline: 1px dotted #1a73e888; cursor: pointer; }
 .chunk { border: 1px solid #8888; border-radius: 6px; padding: .5rem .8rem; margin-bottom: .5rem; cursor: pointer; }
 .chunk h3 { font-size: .85rem; margin: 0; font-weight: normal; opacity: .75; overflow-wrap: anywhere; }
 .chunk.absent { border-color: #c5221f; }
@@ -75,15 +78,34 @@ def _file(number: int, item: Inspection, pictures: Mapping[int, Picture]) -> Ite
         if len(pictures) < (item.document.pages or 0):
             yield f"<p>{counted((item.document.pages or 0) - len(pictures), 'more page')} not drawn.</p>"
     else:
-        yield "<pre>"
-        for segment in segments(item.document.text, placed):
-            named = _names(number, segment.chunks)
-            yield f"<span{named}>{escape(segment.text)}</span>" if named else escape(segment.text)
-        yield "</pre>"
+        yield '<div class="text">'
+        for part in parts(item.document, placed):
+            if isinstance(part, Grid):
+                yield from _grid(number, part)
+            else:
+                named = _names(number, part.chunks)
+                yield f"<span{named}>{escape(part.text)}</span>" if named else escape(part.text)
+        yield "</div>"
     yield "</div><div data-side>"
     for chunk in item.chunks:
         yield _chunk(number, chunk, is_there=chunk.ordinal not in item.verification.failed)
     yield "</div></section>"
+
+
+def _grid(number: int, grid: Grid) -> Iterator[str]:
+    yield '<div class="grid"><table>'
+    if grid.columns:
+        yield f"<tr><th></th>{''.join(f'<th>{name}</th>' for name in grid.columns)}</tr>"
+    for row in grid.rows:
+        label = f"<th>{row.number}</th>" if row.number else ""
+        tag = "th" if row.is_header else "td"
+        cells = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row.cells)
+        yield f"<tr{_names(number, row.chunks)}>{label}{cells}</tr>"
+    yield "</table>"
+    for left, noun in ((grid.rows_left, "more row"), (grid.columns_left, "more column")):
+        if left:
+            yield f"<p>and {counted(left, noun)}</p>"
+    yield "</div>"
 
 
 def _drawn(number: int, page_number: int, picture: Picture, placed: Sequence[Placed]) -> str:

@@ -23,7 +23,7 @@ from indexing.messages import locator_words
 from indexing.models import Chunk, SearchPointer
 from indexing.remarks import gaps_words, left_out_words, verification_words
 from indexing.rendering import DRAWN, Picture
-from indexing.side_by_side import Mark, Placed, Segment, marks, segments
+from indexing.side_by_side import Grid, Mark, Placed, Segment, marks, parts
 from indexing.states import PipelineRole
 
 PER_PAGE = 25  # chunks, where the file has no pages
@@ -34,12 +34,12 @@ LEFT_OUT = 50  # texts
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """What stands on the left: one page of the file with marks on it, or the text in pieces."""
+    """What stands on the left: one page of the file with marks on it, or the text in pieces, its tables as tables."""
 
     picture: Picture | None = None
     url: str = ""
     marks: Sequence[Mark] = ()
-    segments: Sequence[Segment] = ()
+    parts: Sequence[Segment | Grid] = ()
 
 
 def show(request: HttpRequest, document_id: uuid.UUID, context: dict[str, Any]) -> HttpResponseBase:
@@ -135,7 +135,7 @@ def _text(parsed: ParsedDocument | None, shown: Sequence[Chunk]) -> Original:
         start = 0
     elif above:
         start = min(start, max(above))  # a heading is in no chunk
-    return Original(segments=segments(parsed.text, placed, start=start, end=end))
+    return Original(parts=parts(parsed, placed, start=start, end=end))
 
 
 def _placed(chunk: Chunk) -> Placed:

@@ -109,7 +109,8 @@ def text_report(report: dict[str, Any]) -> str:
     )
     for name, told in whole["formats"].items():
         lines += _format_lines(name, told)
-    lines += ["", "Where another tool is better:"]
+    if report["peers"]:
+        lines += ["", "Where another tool is better:" if whole["better"] else "No other tool is better anywhere."]
     for lead in whole["better"]:
         lines.append(f"  {lead['measure']:<13} {lead['kb']:.3f}  {lead['peer']} {lead['theirs']:.3f}  {lead['file']}")
     lines += ["", f"{'file':<44} {'code':<22} child s  parse s pages blocks chunks failed gaps"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from openpyxl import Workbook
 from playwright.sync_api import Page, expect
 from reportlab.platypus import PageBreak, Paragraph
 
@@ -20,6 +21,7 @@ from indexing.worker import Worker
 from tests.browser.conftest import Open
 from tests.db.office import browser
 from tests.factories import World
+from tests.unit.sheets_made import made, rows_into
 from tests.unit.test_parse_pdf import BODY, BODY_ZH, H1, H1_ZH, LONG, LONG_ZH, typeset
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
@@ -101,9 +103,30 @@ def test_the_page_of_inspect_document_shows_hostile_text_as_text(open_browser: O
     path.write_text(inspection_page.page([Inspection(NASTY, parsed, (chunk,)), broken], {}), encoding="utf-8")
     page = open_browser()
     page.goto(path.as_uri())
-    expect(page.locator("pre")).to_have_text(NASTY)
+    expect(page.locator(".text")).to_have_text(NASTY)
     expect(page.locator("article p")).to_have_text(NASTY)
     page.locator("article").click()  # the script in the page is the one that its policy allows
-    expect(page.locator("pre .kb-lit")).to_have_count(1)
+    expect(page.locator(".text .kb-lit")).to_have_count(1)
     assert page.title() == "Inspected: 2 files"
     assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize(("language", "width"), [("en-US", 1400), ("zh-CN", 390)])
+def test_a_sheet_is_a_grid_beside_its_chunks(
+    world: World, open_browser: Open, live_server: Any, language: str, width: int
+) -> None:
+    def fill(book: Workbook) -> None:
+        rows = [[f"城市 {number}", number, NASTY] for number in range(40)]
+        rows_into(book, ["城市 City", "上限 Limit", "备注 Note"], *rows)
+
+    document = indexed(world, made(fill), "rates.xlsx", "Rates")
+    page = logged_in(open_browser, live_server, world, language, width)
+    page.goto(reverse("admin:indexing_chunks", args=[document.pk]))
+    rows = page.locator(".kb-grid tr")
+    assert rows.nth(0).inner_text().split() == ["A", "B", "C"]
+    expect(rows.nth(2)).to_contain_text(NASTY)
+    expect(rows.nth(2).locator("th")).to_have_text("2")
+    page.locator("article[data-chunks]").first.hover()
+    expect(rows.nth(2)).to_have_class("kb-lit")
+    assert page.title() != "1"
+    assert page.evaluate(FITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -269,3 +270,11 @@ def test_what_was_kept_out_is_shown(office: Office, monkeypatch: pytest.MonkeyPa
     page = office.get("editor", "admin:indexing_chunks", document.pk).content.decode()
     assert "Page header, pages 1–3" in page
     assert "&lt;b&gt;Confidential&lt;/b&gt;" in page
+
+
+def test_a_chunk_without_headings_has_no_dangling_dot(office: Office) -> None:
+    document = office.world.upload()
+    office.world.publish(document)
+    finish()
+    page = office.get("editor", "admin:indexing_chunks", document.pk).content.decode()
+    assert re.search(r'<p class="kb-place">1 <span>', page)

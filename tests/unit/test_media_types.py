@@ -57,8 +57,11 @@ def test_every_advice_has_its_test() -> None:
 
 @pytest.mark.parametrize("name", ["a.exe", "a"])
 def test_a_type_without_advice_names_what_is_accepted(name: str) -> None:
-    with pytest.raises(UnsupportedFile, match=r"not accepted\. Choose one of .*\.docx, .*\.pptx"):
+    with pytest.raises(UnsupportedFile, match=r"not accepted\. Choose one of .*\.docx, .*\.pptx") as caught:
         detect(b"anything", name)
+    named = str(caught.value).split("Choose one of ")[1].removesuffix(".").split(", ")
+    assert sorted(named) == sorted(BY_EXTENSION), "code, too"
+    assert named.index(".xlsx") < named.index(".c"), "documents first"
 
 
 def archive(*parts: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:

@@ -165,3 +165,10 @@ def test_who_reads_better_is_named_with_the_greatest_lead_first() -> None:
         "ratio": 2.0,
         "equalQuality": False,
     }
+
+
+def test_without_other_tools_there_is_no_section_about_them() -> None:
+    files = [_file("a.pdf")]
+    report = {"summary": summary(files, []), "peers": {}, "files": files}
+    assert "tool is better" not in text_report(report)
+    assert "No other tool is better anywhere." in text_report(report | {"peers": {"x": {"version": "1"}}})

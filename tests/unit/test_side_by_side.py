@@ -1,4 +1,4 @@
-"""Marks on a drawn page."""
+"""Marks on a drawn page, tables beside their chunks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen import canvas
 
-from documents.media_types import PDF
+from documents.media_types import PDF, XLSX
+from indexing import inspection_page
+from indexing.blocks import BlockKind, ParsedDocument
+from indexing.inspection import Inspection
 from indexing.locators import Locator
 from indexing.parsers import parse
+from indexing.parsers.assemble import Piece, assemble
 from indexing.rendering import render
-from indexing.side_by_side import marks
+from indexing.side_by_side import MOST_COLUMNS, MOST_ROWS, Grid, Segment, marks, parts
 
 
 def chinese() -> bytes:
@@ -52,3 +56,44 @@ def test_the_largest_is_drawn_first_and_none_leaves_the_page() -> None:
         (1, (0, 0, 100, 200)),
         (0, pytest.approx((0.2, 0.2, 20.8, 20.8))),
     ]
+
+
+def sheet(rows: int, columns: int) -> ParsedDocument:
+    cells = tuple(tuple(f"<{row}.{column}>" for column in range(columns)) for row in range(rows))
+    places = [Locator((row, row + 1), sheet="价格", cells=(2, 3 + row, 1 + columns, 3 + row)) for row in range(rows)]
+    title = Piece(BlockKind.HEADING, "价格", level=1, sheet="价格")
+    whole = (2, 3, 1 + columns, 2 + rows)
+    table = Piece(BlockKind.TABLE, rows=cells, header_rows=1, sheet="价格", cells=whole, parts=places)
+    return assemble(XLSX, [title, table, Piece(BlockKind.PARAGRAPH, "Note", sheet="价格")])
+
+
+def test_a_sheet_is_shown_as_a_grid_with_its_letters_and_numbers() -> None:
+    document = sheet(4, 3)
+    second = document.blocks[1].parts[1].span[0]
+    placed = [(0, Locator((second, document.blocks[1].parts[2].span[1]))), (1, document.blocks[2].locator)]
+    before, grid, between, note = parts(document, placed)
+    assert isinstance(grid, Grid)
+    assert [part.text for part in (before, between, note) if isinstance(part, Segment)] == ["价格\n\n", "\n\n", "Note"]
+    assert grid.columns == ("B", "C", "D")
+    assert [(row.number, row.is_header, row.chunks) for row in grid.rows] == [
+        *((3, True, ()), (4, False, (0,)), (5, False, (0,)), (6, False, ()))
+    ]
+    assert grid.rows[1].cells == ("<1.0>", "<1.1>", "<1.2>")
+
+
+def test_a_grid_has_an_end() -> None:
+    document = sheet(300, 40)
+    grid = next(part for part in parts(document, []) if isinstance(part, Grid))
+    assert (len(grid.rows), len(grid.rows[0].cells), len(grid.columns)) == (MOST_ROWS, MOST_COLUMNS, MOST_COLUMNS)
+    assert (grid.rows_left, grid.columns_left) == (100, 10)
+    some = document.blocks[1].parts[250].span
+    (grid,) = parts(document, [], start=some[0], end=some[1])
+    assert isinstance(grid, Grid)
+    assert [row.number for row in grid.rows] == [3, 253], "the header and what was asked for"
+
+
+def test_a_grid_of_inspect_document_is_escaped() -> None:
+    page = inspection_page.page([Inspection("a.xlsx", sheet(3, 2))], {})
+    assert "<td>&lt;1.0&gt;</td>" in page
+    assert "<th>4</th>" in page
+    assert "<0.0>" not in page
