@@ -145,7 +145,8 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """Text of the file that is kept out of the document's text on purpose, and where it stands: on these pages, or on this
-    sheet (in these cells, where it is not all over it) or slide."""
+    sheet (in these cells, where it is not all over it) or slide. `omitted`: how many characters of it follow behind `text`,
+    which has the beginning of a very long one."""
 
     reason: LeftOutReason
     text: str
@@ -153,10 +154,11 @@ class LeftOut:
     sheet: str | None = None
     cells: Cells | None = None
     slide: int | None = None
+    omitted: int = 0
 
     def to_json(self) -> dict[str, Any]:
         cells = cells_name(self.cells) if self.cells else None
-        values = {"sheet": self.sheet, "cells": cells, "slide": self.slide}
+        values = {"sheet": self.sheet, "cells": cells, "slide": self.slide, "omitted": self.omitted or None}
         return {"reason": self.reason.value, "text": self.text, "pages": list(self.pages), **_known(values)}
 
     @classmethod
@@ -168,6 +170,7 @@ class LeftOut:
             data.get("sheet"),
             cells_from_name(data["cells"]) if "cells" in data else None,
             data.get("slide"),
+            data.get("omitted", 0),
         )
 
 

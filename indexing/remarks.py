@@ -133,6 +133,9 @@ def left_out_words(left_out: LeftOut) -> str:
     words = gettext(LEFT_OUT[left_out.reason])
     pages = [{"reason": "", "page": page} for page in left_out.pages]
     places = [*map(locator_words, _joined(pages)[:MOST_NAMED]), locator_words(left_out.to_json())]
+    if left_out.omitted:
+        more = ngettext("%(count)s more character", "%(count)s more characters", left_out.omitted)
+        places.append(more % {"count": f"{left_out.omitted:,}"})
     return gettext(", ").join([words, *filter(None, places)])
 
 

@@ -11,9 +11,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
 from indexing.blocks import LeftOut, LeftOutReason
-from indexing.parsers import limits
 from indexing.parsers.docx_drawings import WORD_ART
 from indexing.parsers.docx_text import is_deleted, is_hidden, paragraph_text
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.office_alternatives import resolve_alternatives
 
 _REASONS = {
@@ -37,13 +37,13 @@ def left_out(document: Any, contents: list[str]) -> Iterator[LeftOut]:
         resolve_alternatives(root)
         if kind in _NOTES:
             roots.append(root)
-        elif (text := limits.excerpt(_texts(root))) and (kind, text) not in seen:
-            seen.add((kind, text))
-            yield LeftOut(_REASONS[kind], text)
+        elif (texts := tuple(_texts(root))) and (kind, texts) not in seen:
+            seen.add((kind, texts))
+            yield leave_out(_REASONS[kind], texts)
     if contents:
-        yield LeftOut(LeftOutReason.CONTENTS, limits.excerpt(contents))
+        yield leave_out(LeftOutReason.CONTENTS, contents)
     if hidden := [text for root in roots for text in _not_shown(root)]:
-        yield LeftOut(LeftOutReason.HIDDEN, limits.excerpt(hidden))
+        yield leave_out(LeftOutReason.HIDDEN, hidden)
 
 
 def _texts(root: Any) -> Iterator[str]:

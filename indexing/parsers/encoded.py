@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from indexing.blocks import LeftOut, LeftOutReason
-from indexing.parsers.limits import excerpt
+from indexing.parsers.left_out import leave_out
 
 _FEWEST_OF_ADDRESS = 64  # characters of content; shorter ones may be read: data:,Hello
 _FEWEST_ALONE = 200  # longer than any key, digest or signature that somebody may look for
@@ -41,4 +41,4 @@ def without_encoded(text: str, found: list[str]) -> str:
 
 
 def told(found: Sequence[str]) -> list[LeftOut]:
-    return [LeftOut(LeftOutReason.ENCODED, excerpt(found))] if found else []
+    return [leave_out(LeftOutReason.ENCODED, found)] if found else []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from indexing.blocks import BlockKind, LeftOut, LeftOutReason
 from indexing.parsers.assemble import Piece
-from indexing.parsers.limits import excerpt
+from indexing.parsers.left_out import leave_out
 
 _FRONT_MATTER = re.compile(
     r"\A(?:---[ \t]*\n(?P<yaml>(?:.*\n)*?)(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>(?:.*\n)*?)\+\+\+)[ \t]*(?:\n|\Z)"
@@ -46,7 +46,7 @@ def read_front_matter(source: str) -> FrontMatter:
             pieces.append(Piece(BlockKind.PARAGRAPH, f"{name}: {', '.join(_items(value))}", lines=(first, last)))
         else:
             others.append(f"{name}: {', '.join(_items(value))}")
-    left_out = (LeftOut(LeftOutReason.HIDDEN, excerpt(others)),) if others else ()
+    left_out = (leave_out(LeftOutReason.HIDDEN, others),) if others else ()
     return FrontMatter(match[0].count("\n"), title, tuple(pieces), left_out)
 
 

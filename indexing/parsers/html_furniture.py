@@ -7,7 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from indexing.blocks import LeftOut, LeftOutReason
-from indexing.parsers.limits import LEFT_OUT_CHARACTERS, excerpt
+from indexing.parsers import limits
+from indexing.parsers.left_out import leave_out
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -33,14 +34,14 @@ class Aside:
     def add(self, what: Fate, node: LexborNode) -> None:
         """What stands in `node`, unless it is kept or no text."""
         if isinstance(what.value, LeftOutReason):
-            self.add_text(what.value, shown_text(node))
+            self.add_text(what.value, shown_text(node, most=limits.CHARACTERS.value))
 
     def add_text(self, reason: LeftOutReason, text: str) -> None:
         if text:
             self._texts.setdefault(reason, []).append(text)
 
     def left_out(self) -> list[LeftOut]:
-        return [LeftOut(reason, excerpt(texts)) for reason, texts in self._texts.items()]
+        return [leave_out(reason, texts) for reason, texts in self._texts.items()]
 
 
 _NO_TEXT = {"embed", "head", "input", "script", "style", "template", "title"}
@@ -104,7 +105,7 @@ def fate(node: LexborNode, *, inside_content: bool) -> Fate:
     return Fate.KEPT
 
 
-def shown_text(node: LexborNode, most: int = LEFT_OUT_CHARACTERS) -> str:
+def shown_text(node: LexborNode, most: int = 2_000) -> str:
     """All text below `node` that is no program, on one line; of long ones the beginning."""
     texts: list[str] = []
     size = 0

@@ -6,7 +6,6 @@ Time, memory and the size of an upload are settings (`KB_PARSE_TIMEOUT`, `KB_PAR
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from documents.media_types import gettext_noop
@@ -26,6 +25,7 @@ SCANNED_PAGES = (
 PICTURES = 100  # in an Office file, at 1 to 3 seconds each; a manual full of screenshots has dozens
 PICTURES_PIXELS = 400_000_000  # of all of them: five as large as one may be, or a hundred of 2,300 × 1,700
 PICTURE_PIXELS = 20_000  # 200 × 100, two lines of small print: what has fewer is an icon, a line or a bullet
+LEFT_OUT_CHARACTERS = 20_000  # of one text that is kept out, a chapter; those behind them are counted
 LONGEST_TABLE_LINE = 2_000  # characters of a line of plain text that may be a row of a table
 LABEL_CHARACTERS = 100  # of a numbered paragraph; Word allows 31
 
@@ -94,19 +94,6 @@ SENTENCES = (
     *(limit.sentence for limit in vars().copy().values() if isinstance(limit, Limit)),
     *(MEMORY, SECONDS, DECLARATIONS, DUPLICATES, NOT_JSON),
 )
-
-
-LEFT_OUT_CHARACTERS = 2_000  # of a text that is kept out: enough to recognise it by
-
-
-def excerpt(texts: Iterable[str]) -> str:
-    """The beginning of texts that are kept out of a document."""
-    shown = ""
-    for text in texts:
-        shown += f"{' | ' if shown else ''}{text}"
-        if len(shown) > LEFT_OUT_CHARACTERS:
-            return f"{shown[:LEFT_OUT_CHARACTERS]}…"
-    return shown
 
 
 def recognise(detail: str) -> tuple[str, dict[str, str]] | None:

@@ -18,6 +18,7 @@ from indexing.errors import DocumentCorrupt, DocumentEncrypted
 from indexing.locators import Cells
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.number_formats import is_value
 from indexing.parsers.package import check_package
 from indexing.parsers.sheet_grid import Cell, Place, Room, Sheet, around_places
@@ -58,8 +59,8 @@ def parse(content: bytes) -> ParsedDocument:
         if table.get(f"{_TABLE}style-name") in hidden_styles:
             hidden, sheet = sheet.cells | hidden, Sheet(sheet.name)
         if hidden:
-            text = limits.excerpt(cell.text for cell in hidden.values())
-            left_out.append(LeftOut(LeftOutReason.HIDDEN, text, sheet=sheet.name, cells=around_places(hidden)))
+            texts, cells = (cell.text for cell in hidden.values()), around_places(hidden)
+            left_out.append(leave_out(LeftOutReason.HIDDEN, texts, sheet=sheet.name, cells=cells))
         pieces += pieces_of(sheet, room)
     return assemble(ODS, pieces, left_out=left_out)
 

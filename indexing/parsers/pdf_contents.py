@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from indexing.blocks import LeftOut, LeftOutReason
 from indexing.locators import Region, around
-from indexing.parsers import limits
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.pdf_types import Glyph
 from indexing.parsers.pdf_words import rows_of, text_of
 
@@ -50,8 +50,8 @@ def without_contents(
         return glyphs, None
     first = title if title is not None and title < run[0] and run[0] - title <= _MOST_BETWEEN + 1 else run[0]
     region = around([row.region for row in rows[first : run[-1] + 1]])
-    text = limits.excerpt(texts[first : run[-1] + 1])
-    return [glyph for glyph in glyphs if not _within(glyph, region)], LeftOut(LeftOutReason.CONTENTS, text, (page,))
+    left_out = leave_out(LeftOutReason.CONTENTS, texts[first : run[-1] + 1], pages=(page,))
+    return [glyph for glyph in glyphs if not _within(glyph, region)], left_out
 
 
 def _longest_run(entries: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from indexing.blocks import LeftOut, LeftOutReason
-from indexing.parsers import limits
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.pdf_page_numbers import (
     is_page_number,
     is_roman,
@@ -58,7 +58,7 @@ def _left_out(reason: LeftOutReason, lines: Sequence[Line]) -> LeftOut:
     texts: dict[str, str] = {}
     for line in lines:
         texts.setdefault("" if reason is LeftOutReason.PAGE_NUMBER else without_named(line.text), line.text)
-    return LeftOut(reason, limits.excerpt(texts.values()), tuple(line.page for line in lines))
+    return leave_out(reason, texts.values(), pages=tuple(line.page for line in lines))
 
 
 def _reason(line: Line, page: Page) -> LeftOutReason:

@@ -21,6 +21,7 @@ from indexing.errors import DocumentCorrupt
 from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.clean import is_cjk
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.office_alternatives import resolve_alternatives
 from indexing.parsers.office_graphics import chart, description, diagram, read_xml
 from indexing.parsers.package import check_package
@@ -73,7 +74,7 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
             continue
         if is_hidden:
             texts = (piece.text or " ".join(map(" ".join, piece.rows)) for piece in on_slide)
-            left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(texts), slide=number))
+            left_out.append(leave_out(LeftOutReason.HIDDEN, texts, slide=number))
         else:
             pieces += on_slide
             limits.BLOCKS.check(len(pieces))  # before all slides are read: one may be shown ten thousand times
@@ -117,13 +118,13 @@ class _Slide:
                 root = read_xml(relation.target_part.blob)
                 texts = [found.text.strip() for found in root.iter("{*}text", "{*}t") if (found.text or "").strip()]
                 if texts:
-                    self.left_out.append(LeftOut(LeftOutReason.COMMENT, limits.excerpt(texts), slide=self._number))
+                    self.left_out.append(leave_out(LeftOutReason.COMMENT, texts, slide=self._number))
 
     def _leave_out(self, shape: Any) -> bool:
         reason = left_out_reason(shape)
         text = "".join(part.text or "" for part in shape.element.iter("{*}t")).strip() if reason else ""
         if reason and text:
-            self.left_out.append(LeftOut(reason, limits.excerpt([text]), slide=self._number))
+            self.left_out.append(leave_out(reason, [text], slide=self._number))
         return reason is not None
 
     def _shapes(self, shapes: list[Any], depth: int) -> Iterator[Piece]:

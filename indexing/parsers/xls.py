@@ -14,9 +14,9 @@ from documents.media_types import XLS
 from indexing.blocks import LeftOut, LeftOutReason, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
 from indexing.locators import Cells
-from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
 from indexing.parsers.builtin_formats import BUILTIN, GENERAL
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.number_formats import is_value, show, show_serial
 from indexing.parsers.sheet_grid import Cell, Place, Room, Sheet, around_places
 from indexing.parsers.sheet_tables import pieces_of
@@ -45,9 +45,8 @@ def parse(content: bytes) -> ParsedDocument:
             if found.visibility:
                 hidden, sheet = sheet.cells | hidden, Sheet(found.name)
             if hidden:
-                text = limits.excerpt(cell.text for cell in hidden.values())
-                cells = around_places(hidden)
-                left_out.append(LeftOut(LeftOutReason.HIDDEN, text, sheet=found.name, cells=cells))
+                texts, cells = (cell.text for cell in hidden.values()), around_places(hidden)
+                left_out.append(leave_out(LeftOutReason.HIDDEN, texts, sheet=found.name, cells=cells))
             pieces += pieces_of(sheet, room)
     except _DAMAGED as error:
         if "encrypted" in str(error):

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from documents.media_types import XLSX
 from indexing.blocks import BlockKind, Gap, GapReason, LeftOut, LeftOutReason, ParsedDocument
 from indexing.errors import DocumentCorrupt
-from indexing.parsers import limits
 from indexing.parsers.assemble import Piece, assemble
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.package import check_package
 from indexing.parsers.pictures import Pictures
 from indexing.parsers.scans import Scans
@@ -50,8 +50,8 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
                     gaps.append(Gap(GapReason.NOT_CALCULATED, sheet=part.name, cells=reading.uncalculated))
                 gaps += [Gap(reason, sheet=part.name, cells=cells) for reason, cells in beside.missed]
             if texts:
-                left_out.append(LeftOut(LeftOutReason.HIDDEN, limits.excerpt(texts), sheet=part.name, cells=cells))
-    left_out += [LeftOut(reason, limits.excerpt([text])) for reason, text in furniture]
+                left_out.append(leave_out(LeftOutReason.HIDDEN, texts, sheet=part.name, cells=cells))
+    left_out += [leave_out(reason, [text]) for reason, text in furniture]
     if not book.sheets or (not pieces and any(gap.reason is GapReason.UNREADABLE for gap in gaps)):
         raise DocumentCorrupt()
     return assemble(XLSX, pieces, title=book.title, gaps=gaps, left_out=left_out)
