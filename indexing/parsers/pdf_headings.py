@@ -17,7 +17,7 @@ _SMALLER = 0.95
 _NUMBERED_PARTS = 2  # forms up to this one (第X编, 章, 节; Chapter) are headings in any font
 _ENDS_LIKE_TEXT = re.compile(r"[。．；;，,、：:]\Z")
 _CONTENTS_ENTRY = re.compile(r"(?:\.\s?){4,}|…{2,}|·{4,}")
-_BULLET = re.compile(r"[•◦▪●■·\uf000-\uf0ff]")
+_NO_TITLE = re.compile(r"[•◦▪●■·\uf000-\uf0ff]|[(（][^()（）]*[)）]\Z")  # an item of a list, “(please choose one)”
 _NOT_WORDS = re.compile(r"[\W\d_]+")
 
 Outline = Mapping[int, Mapping[str, int]]  # page → words of an entry's title → level, 1 the outermost
@@ -66,7 +66,7 @@ def _may_be_heading(text: str) -> bool:
 
 def _stands_out(paragraph: Paragraph, body: float, body_is_bold: bool) -> bool:
     first, text = paragraph.lines[0], paragraph.text
-    if len(paragraph.lines) > 3 or _BULLET.match(text):
+    if len(paragraph.lines) > 3 or _NO_TITLE.match(text):
         return False
     if first.size >= _LARGER * body:
         return True
@@ -80,9 +80,17 @@ def _stands_out(paragraph: Paragraph, body: float, body_is_bold: bool) -> bool:
 def _has_own_font(paragraph: Paragraph, below: Paragraph, body_font: Font, text_fonts: set[Font]) -> bool:
     """Whether a short line in a font that no text is in stands over a paragraph of the text, in its column."""
     line, text = paragraph.lines[0], paragraph.text
-    if not below.lines or not line.font or _font(line) in text_fonts or len(paragraph.lines) > 2 or _BULLET.match(text):
+    if (
+        not below.lines
+        or not line.font
+        or _font(line) in text_fonts
+        or len(paragraph.lines) > 2
+        or _NO_TITLE.match(text)
+    ):
         return False
-    over = _font(below.lines[0]) == body_font and below.lines[0].top > line.top and below.pages[0] == paragraph.pages[0]
+    over = (
+        body_font in map(_font, below.lines) and below.lines[0].top > line.top and below.pages[0] == paragraph.pages[0]
+    )
     aligned = abs(below.lines[0].left - line.left) < 3 * line.size
     is_title = text[0].isupper() or text[0].isdigit() or text[0] in "([（「【" or not text[0].isascii()
     return over and aligned and is_title and len(text) <= _LONGEST_IN_TEXT_SIZE and not text.endswith(".")

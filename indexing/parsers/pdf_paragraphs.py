@@ -138,7 +138,7 @@ def _continues(paragraph: Paragraph, line: Line, column: Column, pitch: float, b
     last = paragraph.lines[-1]
     if last.hyphenated:
         return True
-    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
+    if abs(last.size - line.size) > 0.08 * min(last.size, line.size) or last.bold != line.bold:
         return False
     if _is_title_of(last, line, paragraph.column):
         return False
