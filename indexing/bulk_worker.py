@@ -14,6 +14,7 @@ from documents.outages import is_outage
 from indexing import queue
 from indexing.attempt import Attempt
 from indexing.heartbeat import Heartbeat, Heartbeats
+from indexing.lease import Lease
 from indexing.retrying import Blocked, Retrying, trying
 from indexing.shared_embedding import embed_together
 from indexing.states import Pool
@@ -31,6 +32,7 @@ class BulkWorker(Worker):
     def __init__(self, *, batch: int | None = None, pool: str = Pool.BULK, **options: Any) -> None:
         super().__init__(pool=pool, **options)
         self.batch = batch or settings.KB_BULK_BATCH
+        self._held: dict[int, Lease] = {}  # by task: attempts that have not ended
 
     def rounds(self) -> list[Round]:
         """What became of the tasks of one claim."""
@@ -48,8 +50,18 @@ class BulkWorker(Worker):
         leases.sort(key=lambda lease: lease.task_id)
         beats = {lease.task_id: self._heartbeat(lease, claimed_at=claimed_at) for lease in leases}
         attempts = [self._new_attempt(lease, beats[lease.task_id]) for lease in leases]
-        with Heartbeats(list(beats.values()), lease_seconds=self.lease_seconds):
-            return list(self._work_together(attempts, beats))
+        self._held = {lease.task_id: lease for lease in leases}
+        self.current = leases[0]  # stands for all of them
+        try:
+            with Heartbeats(list(beats.values()), lease_seconds=self.lease_seconds):
+                return list(self._work_together(attempts, beats))
+        finally:
+            self.current, self._held = None, {}
+
+    def give_back(self) -> bool:
+        """Release every lease of the batch that has not ended."""
+        given = [self._give_back(lease) for lease in list(self._held.values())]
+        return any(given)
 
     def _work_together(self, attempts: list[Attempt], beats: dict[int, Heartbeat]) -> Iterator[Round]:
         ready = []
@@ -80,6 +92,7 @@ class BulkWorker(Worker):
             return Result.FAILED
         if not first or result is not Result.SUCCEEDED:
             beat.end()
+            self._held.pop(attempt.lease.task_id, None)
         return result
 
     def _embed(self, attempts: list[Attempt]) -> None:

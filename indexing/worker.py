@@ -147,8 +147,9 @@ class Worker:
         """Release the lease of the attempt that runs right now, from another thread: its later writes are refused.
         False if there was none to release."""
         lease = self.current
-        if lease is None:
-            return False
+        return lease is not None and self._give_back(lease)
+
+    def _give_back(self, lease: Lease) -> bool:
         try:
             queue.release(lease)
         except LeaseLost as lost:

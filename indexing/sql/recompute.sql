@@ -139,7 +139,7 @@ UPDATE recompute_run SET stopped_at = clock_timestamp()
  WHERE id = %(run)s AND stopped_at IS NULL AND ended_at IS NULL
 RETURNING id;
 
--- name: orders_to_stop
+-- name: orders
 -- Orders of a run that have not ended, by item: only its own kind, since an editor waits for the others. No row: that was all.
 SELECT i.id, t.id AS task_id FROM recompute_item i JOIN index_task t ON t.id = i.task_id
  WHERE i.run_id = %(run)s AND i.outcome = 'pending' AND i.id > %(after)s

@@ -20,6 +20,7 @@ from django.db import Error
 
 from documents.outages import is_outage
 from indexing import pools
+from indexing.bulk_worker import BulkWorker
 from indexing.lease import LONGEST_LEASE
 from indexing.parsers.lockdown import missing_locks
 from indexing.shutdown import end_with_parent, on_signals
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 USAGE = 2  # exit status for an argument that makes no sense
 LONGEST_POLL = 86_400.0  # seconds
 MOST_PROCESSES = 64
+MOST_TASKS = 100  # that one claim hands out
 LONGEST_NAME = 150  # characters; the column has room for what `--processes` appends
 LAST_WORDS = 5.0  # seconds to give a lease back once the grace is over
 MOST_FAILURES = 5  # unasked ends of one process of a drain after which it is given up
@@ -54,6 +56,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pool", metavar="NAME", default=str(Pool.ONLINE), help="whose tasks: online, bulk, or a tenant's own pool"
         )
+        parser.add_argument(
+            "--batch", type=int, metavar="N", help="tasks to take at once, whose texts share requests (for bulk runs)"
+        )
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -69,9 +74,7 @@ class Command(BaseCommand):
             self._run_here(options)
 
     def _run_here(self, options: dict[str, Any]) -> None:
-        worker = Worker(
-            name=options["name"], pool=options["pool"], lease_seconds=options["lease"], poll_seconds=options["poll"]
-        )
+        worker = _worker(options)
         ending = Ending(worker, grace=settings.KB_STOP_GRACE_SECONDS, before=partial(self._print_left, worker, options))
         _warn_of_unknown_pool(worker.pool)
         _warn_of_missing_locks()
@@ -185,12 +188,24 @@ class Ending:
             return None
 
 
+def _worker(options: dict[str, Any]) -> Worker:
+    common = {
+        "name": options["name"],
+        "pool": options["pool"],
+        "lease_seconds": options["lease"],
+        "poll_seconds": options["poll"],
+    }
+    return BulkWorker(batch=options["batch"], **common) if options["batch"] else Worker(**common)
+
+
 def _child(name: str, options: dict[str, Any]) -> Child:
     arguments = [sys.executable, str(settings.BASE_DIR / "manage.py"), "run_index_worker", "--format", "json"]
     arguments += ["--name", name, "--pool", options["pool"]]
     arguments += ["--poll", str(options["poll"]), "--lease", str(options["lease"])]
     if options["drain"]:
         arguments.append("--drain")
+    if options["batch"]:
+        arguments += ["--batch", str(options["batch"])]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, cores // options["processes"]))
     environment = {"OMP_NUM_THREADS": threads}
@@ -238,6 +253,10 @@ def _check(options: dict[str, Any]) -> None:
         )
     if not 1 <= options["processes"] <= MOST_PROCESSES:
         raise CommandError(f"--processes is a number from 1 to {MOST_PROCESSES}.", returncode=USAGE)
+    if options["batch"] is not None and not 1 <= options["batch"] <= MOST_TASKS:
+        raise CommandError(f"--batch is a number from 1 to {MOST_TASKS}.", returncode=USAGE)
+    if options["once"] and options["batch"]:
+        raise CommandError("--once works on one task, so it takes no batch.", returncode=USAGE)
     if options["once"] and options["processes"] > 1:
         raise CommandError("--once works on one task, so it takes one process.", returncode=USAGE)
     if name is not None and not (name.isprintable() and name.strip() and len(name) <= LONGEST_NAME):
