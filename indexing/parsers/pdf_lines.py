@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|(?:cm|sf)bx|simhei|heiti|é»‘ä½
 _BOLD_WEIGHT = 600
 _FIXED = re.compile(r"courier|mono\b|monospace|consolas|menlo|typewriter|cmtt|fira ?code", re.IGNORECASE)
 _LETTER_HEIGHT = 0.7  # of a line's
+_DIGIT = re.compile(r"\d")
 _WIDE = 0.9  # of the font's size: a space is a quarter of it, a typewriter's 0.6
 _FIXED_PITCH = 1  # of a font's flags: ISO 32000-1, table 123
 _LAM = 0x644
@@ -57,13 +58,15 @@ def read_glyphs(text_page: Any, to_display: Transform) -> list[Glyph]:
     limits.PAGE_CHARACTERS.check(count)
     handle = text_page.raw
     unicode_of, box_of = pdfium_c.FPDFText_GetUnicode, pdfium_c.FPDFText_GetLooseCharBox
+    ox, ax, bx, oy, ay, by = astuple(to_display)  # written out: most of the time of a page is spent here
     for index in range(count):
         code = unicode_of(handle, index)
         if code in (0xA, 0xD):
             glyphs.append(Glyph("\n", index, _NOWHERE, index))
         elif code and box_of(handle, index, box):
-            x0, y0 = to_display(box.left, box.top)
-            x1, y1 = to_display(box.right, box.bottom)
+            left, top, right, bottom = box.left, box.top, box.right, box.bottom
+            x0, y0 = ox + ax * left + bx * top, oy + ay * left + by * top
+            x1, y1 = ox + ax * right + bx * bottom, oy + ay * right + by * bottom
             if x0 > x1:
                 x0, x1 = x1, x0
             if y0 > y1:
@@ -95,7 +98,7 @@ def to_lines(glyphs: Sequence[Glyph], text_page: Any, page_number: int) -> list[
         region = around([glyph.region for glyph in visible])
         size, bold, font, fixed = _look(text_page, visible)
         size = size or round(_LETTER_HEIGHT * (region[3] - region[1]), 1)  # of a form without any text
-        parted = _parted(row, _WIDE * size)
+        parted = _parted(row, _WIDE * size) if _DIGIT.search(text) else ()
         lines.append(
             Line(text, int(visible[0].order), page_number, region, size, bold, hyphenated, font, fixed, parted)
         )
@@ -143,7 +146,7 @@ def _rows(glyphs: Sequence[Glyph]) -> Iterator[list[Glyph]]:
 
 
 def _apart(one: Region, other: Region) -> bool:
-    return _overlap(one, other) < -0.1
+    return (one[3] <= other[1] or other[3] <= one[1]) and _overlap(one, other) < -0.1
 
 
 def _beside(one: Region, other: Region) -> bool:

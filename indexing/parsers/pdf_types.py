@@ -22,7 +22,7 @@ class Glyph(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Line:
     """Glyphs in a row. `hyphenated`: its last word goes on in the next line, the hyphen itself is not in `text`. `parted`:
-    numbers of its words, from 0, that stand far from the one before."""
+    numbers of its words, from 0, that stand far from the one before, if there are digits in it."""
 
     text: str
     index: int
