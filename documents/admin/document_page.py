@@ -16,7 +16,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from documents import downloads
+from documents import downloads, holds
 from documents.admin.commands import COMMANDS, Command
 from documents.admin.history import has_more, last_change, trail, version_rows
 from documents.admin.refusals import status_of
@@ -42,6 +42,8 @@ def show(
         "document": document,
         "standing": Standing.of(document),
         "editable": editable,
+        "holds": document.holds.filter(lifted_at=None),
+        "may_hold": holds.may_hold(request.user, tenant_id=document.tenant_id) and document.purged_at is None,
         "forms": {**fresh, **(forms or {})},
         "readers": readers_of(document=document, version_number=document.requested_version or 0),
         "versions": version_rows(document, everything="all" in request.GET),

@@ -20,10 +20,14 @@ ACTIONS = {
     "publish": noop("published v%(version)s"),
     "set_readers": noop("changed the readers of v%(version)s"),
     "set_staleness": noop("chose what readers get while a new version is indexed"),
+    "too_stale": noop("found that readers were waiting for v%(version)s for longer than is allowed"),
+    "fresh_again": noop("found that the wait for v%(version)s was over"),
     "withdraw": noop("withdrew the document"),
     "delete": noop("deleted the document"),
     "retry": noop("asked to index v%(version)s again"),
     "prioritise": noop("gave the indexing of v%(version)s priority %(priority)s"),
+    "place_hold": noop("placed an audit hold: %(reason)s"),
+    "lift_hold": noop("lifted an audit hold"),
     "cancel_indexing": noop("asked to cancel the indexing of v%(version)s"),
 }
 
@@ -94,6 +98,7 @@ def entry_of(event: AuditEvent) -> Entry:
         "version": event.version_number,
         "restored": event.detail.get("restored"),
         "priority": event.detail.get("priority"),
+        "reason": event.detail.get("reason"),
     }
     words = ACTIONS.get(event.action)
     return Entry(event.at, event.actor_name or gettext("the system"), gettext(words) % facts if words else event.action)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from documents.api import source_views, views
+from documents.api import hold_views, source_views, views
 
 urlpatterns = [
     path("documents", views.DocumentsView.as_view(), name="documents"),
@@ -15,8 +15,11 @@ urlpatterns = [
     ),
     path("documents/<uuid:document_id>/publish", views.PublishView.as_view(), name="document-publish"),
     path("documents/<uuid:document_id>/readers", views.ReadersView.as_view(), name="document-readers"),
+    path("documents/<uuid:document_id>/freshness", views.FreshnessView.as_view(), name="document-freshness"),
     path("documents/<uuid:document_id>/restore", views.RestoreView.as_view(), name="document-restore"),
     path("documents/<uuid:document_id>/withdraw", views.WithdrawView.as_view(), name="document-withdraw"),
+    path("documents/<uuid:document_id>/holds", hold_views.HoldsView.as_view(), name="document-holds"),
+    path("holds/<int:hold_id>/lift", hold_views.LiftView.as_view(), name="hold-lift"),
     path("sources", source_views.SourcesView.as_view(), name="sources"),
     path("sources/<int:source_id>/batches", source_views.BatchesView.as_view(), name="source-batches"),
     path("sources/<int:source_id>/documents/<path:key>", source_views.EntryView.as_view(), name="source-document"),

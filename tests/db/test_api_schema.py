@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from documents import sources
+from documents import holds, sources
 from documents.models import Document
 from indexing.worker import Worker
 from kbsite.wsgi import application
@@ -127,7 +127,9 @@ def searchable_document(world: World) -> dict[str, Any]:
     source = sources.create_source(actor=world.editor, tenant=world.tenant.slug, name="wiki", clock="epoch", readers=[])
     sources.apply(actor=world.editor, source=source, write=sources.Write("a", epoch=1, data=b"x", file_name="a.md"))
     found = {"document_id": str(document.pk), "task_id": task, "version_number": 1, "tenant": world.tenant.slug}
-    return {**found, "source_id": source.pk, "key": "a"}
+    operator = world.member("operator", role="operator")
+    hold = holds.place_hold(actor=operator, document_id=document.pk, reason="A lawsuit")
+    return {**found, "source_id": source.pk, "key": "a", "hold_id": hold.pk}
 
 
 def aim(case: schemathesis.Case, target: dict[str, Any]) -> None:
