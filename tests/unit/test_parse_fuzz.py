@@ -24,12 +24,21 @@ from indexing.splitters import split
 from indexing.verification import claims_of
 from tests.hostile.catalogue import HARMLESS, every_file
 from tests.hostile.make import NOWHERE
+from tests.unit.parse_sample import CODE
+from tests.unit.parse_sample import files as made_files
+from tests.unit.pictures import EN, written
 
-# Those of which sound files are made here or lie in the demo; pictures and most languages of code have none.
-FORMATS = (".csv", ".docx", ".html", ".json", ".md", ".ods", ".pdf", ".pptx", ".txt", ".xls", ".xlsx", ".xml")
+PICTURES = {".png": "PNG", ".jpg": "JPEG", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP", ".gif": "GIF"}
+# Those of which sound files are made here or lie in the demo.
+FORMATS = (
+    *(".csv", ".docx", ".html", ".json", ".md", ".ods", ".pdf", ".pptx", ".txt", ".xls", ".xlsx", ".xml"),
+    *sorted(CODE),
+    *sorted(PICTURES),
+)
 SAMPLES = Path(__file__).resolve().parents[2] / "kbsite" / "demo" / "samples"
 LONGEST = 80_000  # bytes of a file that is damaged: many small files find more than one large one
 VARIANTS = 60  # of a format
+VARIANTS_OF_PICTURES = 12  # each takes a second to be read
 SECONDS = 60.0  # for one file, before it counts as endless
 MEMORY = 1024**3
 MOST_FAULTS = 10  # are told of a format
@@ -38,11 +47,25 @@ MOST_FAULTS = 10  # are told of a format
 def sound_files(extension: str) -> list[tuple[str, bytes]]:
     """Sound ones, and a few whose hostile part does nothing: they hold rare constructs."""
     found = [(path.name, path.read_bytes()) for path in sorted(SAMPLES.glob(f"*{extension}"))]
+    found += [(name, content) for name, content in made_files().items() if name == f"a{extension}"]
+    if extension in PICTURES:
+        found += [(f"{number}{extension}", picture(extension, number)) for number in (1, 2)]
     for name, file in sorted(every_file().items()):
         if name.endswith(extension) and file.ends == {HARMLESS}:
             found.append((name, file.make(NOWHERE)))
     short = [(name, content) for name, content in found if 0 < len(content) <= LONGEST]
     return short[:: max(1, len(short) // 8)]
+
+
+def picture(extension: str, frames: int) -> bytes:
+    """Of one line of text each; formats of one frame have the first."""
+    first, *others = (written([EN[number][:36]], size=(640, 110), letters=24) for number in range(frames))
+    file = io.BytesIO()
+    several: dict[str, Any] = {"save_all": True, "append_images": others}
+    several = several if extension in (".tiff", ".gif", ".webp") else {}
+    packed = {"compression": "tiff_deflate"} if extension == ".tiff" else {}
+    first.save(file, PICTURES[extension], **several, **packed)
+    return file.getvalue()
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
@@ -177,7 +200,7 @@ def test_no_damage_crashes_a_parser(extension: str, tmp_path: Path) -> None:
     assert files, "there is nothing to damage"
     rng, child, faults = random.Random(f"fuzz {extension}"), ManyChild(media_type), []
     try:
-        for number in range(VARIANTS):
+        for number in range(VARIANTS_OF_PICTURES if extension in PICTURES else VARIANTS):
             name, sound = files[number % len(files)]
             content = damaged(sound, rng)
             try:
