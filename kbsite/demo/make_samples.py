@@ -1,4 +1,4 @@
-"""Makes the sample PDFs, the DOCX, the GB18030 text and the damaged PDF from `sources/`.
+"""Makes the sample PDFs, the DOCX, the XLSX, the PPTX, the GB18030 text and the damaged PDF from `sources/`.
 
 Run by developers after a change in `sources/`, and the result is committed: `python -m kbsite.demo.make_samples`.
 Needs reportlab (requirements-dev.txt). Two runs give the same bytes on every machine: fixed dates and ids, and nothing
@@ -41,6 +41,8 @@ from reportlab.platypus import (
     Paragraph,
     TableStyle,
 )
+
+from kbsite.demo.make_office import make_pptx, make_xlsx
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "sources"
@@ -284,13 +286,19 @@ def _new_numbering(document: Any) -> int:
     return int(added.numId)
 
 
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*")  # openpyxl writes the present time
+_MADE_THEN = rb"\g<1>" + MADE_AT.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+
+
 def _repack(package: bytes) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as new:
         for name in old.namelist():
             member = zipfile.ZipInfo(name, MADE_AT.timetuple()[:6])
             member.create_system = 0  # otherwise it names the operating system that this runs on
-            new.writestr(member, old.read(name))
+            new.writestr(
+                member, _MODIFIED.sub(_MADE_THEN, old.read(name)) if name == "docProps/core.xml" else old.read(name)
+            )
     return target.getvalue()
 
 
@@ -306,6 +314,10 @@ def make_all() -> dict[str, bytes]:
         "employee-handbook.pdf": handbook,
         "information-security-zh.pdf": make_pdf(_source("information-security-zh.md"), CHINESE),
         "procurement-process.docx": make_docx(_source("procurement-process.md"), "采购管理流程"),
+        "travel-rates.xlsx": _repack(make_xlsx(read_blocks(_source("travel-rates.md")), "差旅住宿与交通标准", MADE_AT)),
+        "service-training.pptx": _repack(
+            make_pptx(read_blocks(_source("service-training.md")), "Field Service Training", MADE_AT)
+        ),
         "attendance-rules.txt": _source("attendance-rules.txt").encode("gb18030"),
         "quarterly-report-damaged.pdf": make_damaged_pdf(handbook),
     }

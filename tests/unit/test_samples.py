@@ -10,7 +10,9 @@ import pypdfium2
 import pytest
 from reportlab.pdfbase.ttfonts import TTFont
 
-from documents.media_types import BY_EXTENSION, detect
+from documents.media_types import BY_EXTENSION, XLSX, detect
+from indexing.locators import cells_name
+from indexing.parsers import parse
 from kbsite.demo import make_samples, samples
 
 MANIFEST = samples.load()
@@ -26,6 +28,8 @@ def text_of(file: str) -> str:
     if file.endswith(".docx"):
         body = docx.Document(io.BytesIO(content)).element.body
         return "\n".join(node.text or "" for node in body.iter() if node.tag.endswith("}t"))
+    if file.endswith((".xlsx", ".pptx")):
+        return parse(content, BY_EXTENSION[BY_FILE[file].path.suffix], file).text
     return content.decode("gb18030" if file == "attendance-rules.txt" else "utf-8")
 
 
@@ -72,7 +76,10 @@ def test_there_are_at_least_ten_documents_and_both_languages_have_the_same_numbe
     languages = [document.language for document in documents if document.expect == "SEARCHABLE"]
     assert len(documents) >= 10
     assert languages.count("zh") == languages.count("en") >= 4
-    assert {document.path.suffix for document in documents} == {".pdf", ".docx", ".html", ".md", ".txt"}
+    assert {document.path.suffix for document in documents} == {
+        *(".pdf", ".docx", ".html", ".md", ".txt"),
+        *(".xlsx", ".pptx", ".csv"),
+    }
 
 
 def test_the_fields_of_the_manifest_agree_with_each_other():
@@ -194,6 +201,18 @@ def test_the_docx_has_real_headings_lists_and_a_table():
         assert style in styles
     (table,) = document.tables
     assert [cell.text for cell in table.rows[0].cells] == ["预计金额（含税）", "采购方式", "最终审批人", "办理时限"]
+
+
+def test_cells_and_slides_are_cited():
+    book = parse(BY_FILE["travel-rates.xlsx"].content(), XLSX, "travel-rates.xlsx")
+    places = [(b.kind, b.locator.sheet, cells_name(b.locator.cells)) for b in book.blocks if b.locator.cells]
+    assert places == [
+        *(("caption", "住宿标准", "A1"), ("table", "住宿标准", "A2:F14"), ("paragraph", "住宿标准", "A15")),
+        *(("caption", "交通标准", "A1"), ("table", "交通标准", "A2:D7"), ("paragraph", "交通标准", "A8")),
+    ]
+    deck = parse(BY_FILE["service-training.pptx"].content(), BY_EXTENSION[".pptx"], "service-training.pptx")
+    assert deck.pages == 7
+    assert [block.locator.slide for block in deck.blocks if block.rows] == [4]
 
 
 def test_the_script_makes_exactly_the_committed_files():
