@@ -98,6 +98,11 @@ class BeingUpdated(Conflict):
 
     code = "being_updated"
 
+    @staticmethod
+    def sentence_of(title: str) -> str:
+        """The same of a document by its title, which its readers may know."""
+        return gettext("“%(title)s” is not shown until its new version is searchable.") % {"title": title}
+
 
 class DocumentGone(Conflict):
     """The document was deleted. Upload the file as a new document."""

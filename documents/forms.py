@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Self, cast
 
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.utils import timezone
+from django.utils.timesince import timesince
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from documents import content
@@ -93,9 +97,36 @@ class StalenessForm(CommandForm):
         label=_("While a new version is indexed"), choices=Document.Staleness.choices, widget=forms.RadioSelect
     )
 
+    longest = forms.IntegerField(label=_("For how long at most"), required=False, min_value=1)
+    unit = forms.TypedChoiceField(
+        label=_("Unit"),
+        required=False,
+        coerce=int,
+        choices=[(1, _("seconds")), (60, _("minutes")), (3600, _("hours")), (86400, _("days"))],
+    )
+    past_maximum = forms.ChoiceField(
+        label=_("When that time is over"),
+        required=False,
+        choices=Document.PastMaximum.choices,
+        widget=forms.RadioSelect,
+    )
+
     def __init__(self, *args: Any, document: Document, **kwargs: Any) -> None:
         super().__init__(*args, document=document, **kwargs)
         self.initial.setdefault("staleness", document.staleness)
+        self.initial.setdefault("past_maximum", document.past_maximum)
+        seconds = document.max_staleness_seconds
+        unit = next((size for size in (86400, 3600, 60) if (seconds or 60) % size == 0), 1)
+        self.initial.setdefault("unit", unit)
+        self.initial.setdefault("longest", seconds and seconds // unit)
+        self.fields["longest"].help_text = _default_maximum()
+
+    @property
+    def max_seconds(self) -> int | None:
+        """None where the site's own is to hold."""
+        longest: int | None = self.cleaned_data["longest"]
+        unit: int = self.cleaned_data["unit"] or 60
+        return longest and longest * unit
 
 
 class ReadersForm(CommandForm):
@@ -171,6 +202,21 @@ class PublishForm(ReadersForm):
             "version_number",
             [(str(number), f"v{number} · {name}") for number, name in versions.values_list("number", "file_name")[:50]],
         )
+
+
+def _default_maximum() -> str:
+    seconds = settings.KB_MAX_STALENESS_SECONDS
+    if not seconds:
+        return gettext("Empty: without an end.")
+    return gettext("Empty: %(time)s, as everywhere on this site.") % {"time": duration_words(seconds)}
+
+
+def duration_words(seconds: float) -> str:
+    """“1 hour”: one unit is enough to know what it is about; what is under a minute is told in seconds."""
+    if seconds < 60:
+        return ngettext("%(count)d second", "%(count)d seconds", int(seconds)) % {"count": seconds}
+    now = timezone.now()
+    return timesince(now - timedelta(seconds=seconds), now, depth=1)
 
 
 def _person(member: Membership) -> str:

@@ -336,6 +336,6 @@ class IdempotencyRecord(models.Model):
         indexes = [models.Index(fields=["created_at"], name="idempotency_age")]
 
 
-from documents.freshness_models import StalenessAlert  # noqa: E402, F401  (for Django)
+from documents.freshness_models import StalenessAlert as StalenessAlert  # noqa: E402  (for Django)
 from documents.hold_models import Hold  # noqa: E402, F401  (for Django)
 from documents.source_models import Source, SourceEntry  # noqa: E402, F401  (for Django)

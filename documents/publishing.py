@@ -24,7 +24,7 @@ from documents.errors import (
 )
 from documents.locks import hold_tenant, moment
 from documents.models import Document, DocumentVersion, Publication, ReadRule
-from documents.ports import IndexState, IndexTicket, search_index
+from documents.ports import IndexTicket, search_index
 from documents.querysets import DocumentQuerySet, User
 from documents.readers import Reader, copy_rules, replace_rules, resolve
 
@@ -69,8 +69,10 @@ def publish_version(
     rules = _settle_readers(document, version, readers)
     _bring_into_force(document, version, actor)
     ticket = _order(document, actor, rules)
-    if ticket.state is IndexState.SEARCHABLE:  # it was before, and there will be no finish to say so
-        promote(document=document, version_number=version.number)
+    for found in _with_better_news(
+        Document.objects.filter(pk=document.pk)
+    ):  # it is searchable already: no finish will say so
+        promote(document=document, version_number=found.searchable_version)
     audit.record(
         document=document,
         actor=actor,

@@ -27,7 +27,7 @@ from indexing.citations import permalink
 from indexing.lexical import index_tokens, query_tokens
 from indexing.messages import locator_words
 from indexing.remarks import near_words
-from indexing.search import Answer, Hit, being_updated, search
+from indexing.search import Answer, Hit, search
 
 LIMIT = 10  # hits on the page
 SPAN = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
@@ -98,7 +98,7 @@ def passage_page(request: HttpRequest, document_id: uuid.UUID, version_number: i
         "document_id": document_id,
     }
     if passage.is_withheld:
-        context["being_updated"] = being_updated(passage.title)
+        context["being_updated"] = BeingUpdated.sentence_of(passage.title)
     replaced = not passage.is_current and not passage.is_withheld
     return render(request, "site/passage.html", context, status=410 if replaced else 200)
 

@@ -14,9 +14,12 @@ class Periodic:
     command: str
     minutes: int
     why: str
+    arguments: tuple[str, ...] = ()
 
 
 SCHEDULES = (
+    # Only what is new: the same staleness is no failed run every minute.
+    Periodic("check_freshness", 1, "editors are told once of what has become too stale", ("--only-new",)),
     Periodic("sweep", 5, "deleted documents and abandoned uploads leave the disk"),
     Periodic(
         "audit_index", 24 * 60, "what is published and not searchable is noticed, and told as an error in the log"
@@ -32,7 +35,7 @@ def register() -> None:
             name=PREFIX + periodic.command,
             defaults={
                 "func": "django.core.management.call_command",
-                "args": f"'{periodic.command}'",
+                "args": repr((periodic.command, *periodic.arguments)),
                 "schedule_type": Schedule.MINUTES,
                 "minutes": periodic.minutes,
                 "repeats": -1,

@@ -236,14 +236,9 @@ def _withheld(values: dict[str, Any], found: list[dict[str, Any]]) -> list[Notic
     nearer_than = [item["chunk_id"] for item in found] if len(found) == values["limit"] else []
     needed = {key: values[key] for key in (*CALLER, "vector", "any_term")}
     return [
-        Notice(BeingUpdated.code, being_updated(item["title"]), item["document_id"])
+        Notice(BeingUpdated.code, BeingUpdated.sentence_of(item["title"]), item["document_id"])
         for item in rows("search", "withheld", **needed, nearer_than=nearer_than)
     ]
-
-
-def being_updated(title: str) -> str:
-    """What its readers are told of text that is held back."""
-    return _("“%(title)s” is not shown until its new version is searchable.") % {"title": title}
 
 
 def _hit(item: dict[str, Any], *, tokens: set[str]) -> Hit:

@@ -105,8 +105,10 @@ def _set_staleness(actor: User, document: Document, form: StalenessForm) -> str:
         document_id=document.pk,
         revision=form.cleaned_data["revision"],
         staleness=form.cleaned_data["staleness"],
+        max_seconds=form.max_seconds,
+        past_maximum=form.cleaned_data["past_maximum"] or Document.PastMaximum.ALERT,
     )
-    return _("Saved. It holds from the next publication on.")
+    return _("Saved. What readers get holds from the next publication on, the longest time at once.")
 
 
 def _retry(actor: User, document: Document, form: CommandForm) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from documents.admin import document_page, upload_page
 from documents.admin.commands import COMMANDS
-from documents.admin.filters import StateFilter, TenantFilter
+from documents.admin.filters import FreshnessFilter, StateFilter, TenantFilter
 from documents.admin.permissions import OverseersOnly
 from documents.admin.standing import CANCELLED, Standing, with_standing
 from documents.models import Document
@@ -32,7 +32,7 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
     """Reads through `overseen_by`, writes through the services: none of Django's forms for the model is reachable."""
 
     list_display = ["title", "tenant", "state", "versions", "what_readers_see", "updated_at"]
-    list_filter = [StateFilter, TenantFilter]
+    list_filter = [StateFilter, FreshnessFilter, TenantFilter]
     list_per_page = 50
     list_select_related = ["tenant"]
     search_fields = ["title"]
@@ -86,8 +86,10 @@ class DocumentAdmin(OverseersOnly, DocumentModelAdmin):
     def what_readers_see(self, document: Document) -> str:
         standing = Standing.of(document)
         return format_html(
-            '<span data-field="summary">{}</span> <span class="{}" data-field="error">{}</span>',
+            '<span data-field="summary">{}</span> <span class="kb-error" data-field="tooStale">{}</span> '
+            '<span class="{}" data-field="error">{}</span>',
             standing.summary,
+            standing.too_stale,
             "kb-hint" if standing.look == CANCELLED else "kb-error",
             standing.error,
         )

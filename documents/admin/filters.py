@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -30,6 +30,20 @@ class TenantFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(tenant__slug=self.value()) if self.value() else queryset
+
+
+class FreshnessFilter(admin.SimpleListFilter):
+    """Documents whose readers wait for longer than was promised."""
+
+    title = _("freshness")
+    parameter_name = "freshness"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("too_stale", gettext("Too stale"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        # (`is_behind` is implied, and has an index.)
+        return queryset.filter(Q(is_behind=True, is_too_stale=True)) if self.value() else queryset
 
 
 class StateFilter(admin.SimpleListFilter):

@@ -13,6 +13,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
+from documents.forms import duration_words
 from documents.models import ReadRule
 from documents.ports import CANCELLED_BY_USER, IndexState, search_index
 from documents.querysets import DocumentQuerySet
@@ -54,6 +55,7 @@ class Standing:
     searchable: int | None
     summary: str  # what readers see now, in one sentence
     error: str  # what went wrong and what to do, in one sentence; empty if nothing did
+    too_stale: str  # readers have been waiting for longer than was promised, in one sentence; empty if they have not
     progress: str  # what the indexing does now; empty if it does nothing
     remarks: str  # what of the searchable version could not be read; empty if all of it could
     paused: bool  # `error` says for what it waits; trying again does not help
@@ -88,6 +90,7 @@ class Standing:
             searchable=document.searchable_version,
             summary=_summary(document, state),
             error=error if indexing or failed else "",
+            too_stale=_too_stale(document),
             progress=progress if indexing else "",
             remarks=" ".join(index.describe_text(gaps=document.index_gaps, verification=document.index_verification)),
             paused=indexing and bool(document.index_pause),
@@ -156,6 +159,7 @@ class Standing:
             "sign": self.sign,
             "summary": self.summary,
             "error": self.error,
+            "tooStale": self.too_stale,
             "progress": self.progress,
             "remarks": self.remarks,
             "done": self.done,
@@ -214,15 +218,38 @@ def _summary(document: Any, state: IndexState) -> str:
         return gettext("Nobody may read %(asked)s: choose its readers.") % facts
     if state is IndexState.SEARCHABLE:
         return gettext("Readers see %(seen)s, the version in force.") % facts
+    if document.withheld_version is not None:
+        facts |= {"held": version_words(document.withheld_version), "ago": _ago_seconds(document.behind_seconds)}
+        sentence = gettext(
+            "%(asked)s was asked for %(ago)s; readers are told that the document is being updated, and %(held)s is not shown."
+        )
+        return sentence % facts
     if document.searchable_version is None:
         facts["ago"] = _ago(document.published_at) if document.published_at else ""
         if facts["ago"]:
             return gettext("%(asked)s was published %(ago)s; readers find nothing yet.") % facts
         return gettext("%(asked)s is to be published; readers find nothing yet.") % facts
-    facts["ago"] = _ago(timezone.now() - timedelta(seconds=float(document.staleness_seconds or 0)))
+    facts["ago"] = _ago_seconds(document.staleness_seconds)
     if document.published_version != document.requested_version:
         return gettext("%(asked)s was asked for %(ago)s and is not in force yet; readers see %(seen)s.") % facts
     return gettext("%(asked)s was published %(ago)s; readers still see %(seen)s.") % facts
+
+
+def _ago_seconds(seconds: float | None) -> str:
+    return _ago(timezone.now() - timedelta(seconds=float(seconds or 0)))
+
+
+def _too_stale(document: Any) -> str:
+    if not document.is_too_stale or not document.has_readers:
+        return ""
+    facts = {
+        "asked": version_words(document.requested_version),
+        "time": duration_words(document.behind_seconds),
+        "allowed": duration_words(document.max_staleness),
+    }
+    return (
+        gettext("Too stale: readers have been waiting for %(asked)s for %(time)s, and %(allowed)s is allowed.") % facts
+    )
 
 
 def _ago(since: datetime) -> str:

@@ -9,9 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from documents.api.base import RequestSerializer
+from documents.errors import BeingUpdated
 from documents.models import Document, DocumentVersion, ReadRule
 from documents.paging import MAX_PAGE
 from documents.ports import IndexState, search_index
+from documents.publishing import LONGEST_MAXIMUM
 from documents.readers import Reader
 
 MAX_COUNTER = 2**31 - 1  # what a revision or version number can be in the database
@@ -76,6 +78,29 @@ class ReadersSerializer(RevisedSerializer):
     readers = readers_field(help_text="All readers from now on. Empty: nobody.")
 
 
+class FreshnessContractSerializer(RevisedSerializer):
+    """All of the contract: what is left out goes back to its default."""
+
+    policy = serializers.ChoiceField(
+        choices=[policy.value for policy in Document.Staleness],
+        help_text="What readers get while a new version is indexed; from the next publish on.",
+    )
+    maxStalenessSeconds = serializers.IntegerField(
+        min_value=1,
+        max_value=LONGEST_MAXIMUM,
+        allow_null=True,
+        required=False,
+        default=None,
+        help_text="How long they may go without the version asked for; null: as the site has it.",
+    )
+    pastMaximum = serializers.ChoiceField(
+        choices=[choice.value for choice in Document.PastMaximum],
+        default=Document.PastMaximum.ALERT.value,
+        help_text="What happens then: an alert alone, or text that is no longer in force is also withheld (with a maximum of "
+        "its own only).",
+    )
+
+
 class RestoreSerializer(RevisedSerializer):
     versionNumber = counter(help_text="The version to bring back as a new one.")
 
@@ -100,8 +125,30 @@ class PublishedSerializer(serializers.Serializer[Any]):
     documentId = serializers.UUIDField(source="document.pk")
     versionNumber = counter(source="version_number")
     revision = counter(source="document.revision")
+    publishedVersion = counter(
+        source="document.published_version", allow_null=True, help_text="In force now; null if none ever was."
+    )
+    inForce = serializers.BooleanField(
+        source="in_force",
+        help_text="false under `publish_when_ready`: the version comes into force when it is searchable, until then the one "
+        "before it stays.",
+    )
     indexTaskId = serializers.IntegerField(source="ticket.task_id", help_text="Under the pipeline that serves readers.")
     indexState = StateField(source="ticket.state")
+
+
+class DocumentFreshnessSerializer(serializers.Serializer[Any]):
+    policy = serializers.ChoiceField(source="staleness", choices=[policy.value for policy in Document.Staleness])
+    maxStalenessSeconds = serializers.IntegerField(source="max_staleness_seconds", allow_null=True)
+    pastMaximum = serializers.ChoiceField(
+        source="past_maximum", choices=[choice.value for choice in Document.PastMaximum]
+    )
+    secondsBehind = serializers.FloatField(
+        source="behind_seconds",
+        allow_null=True,
+        help_text="How long readers have been without the version asked for, served an older one or none.",
+    )
+    isTooStale = serializers.BooleanField(source="is_too_stale")
 
 
 class DocumentSerializer(serializers.Serializer[Document]):
@@ -117,13 +164,23 @@ class DocumentSerializer(serializers.Serializer[Document]):
     stalenessSeconds = serializers.FloatField(
         source="staleness_seconds", allow_null=True, help_text="How long readers have been served an older version."
     )
+    freshness = serializers.SerializerMethodField(
+        help_text="The document's freshness contract, and whether it is broken now. For editors and operators; null for those "
+        "who only read."
+    )
     errorCode = serializers.CharField(source="index_error_code", allow_null=True)
     errorMessage = serializers.SerializerMethodField()
     gaps = serializers.SerializerMethodField(
         help_text="Parts of the searchable version that could not be read: a reason with a page, sheet or slide. For editors "
         "and operators; readers are told with what they find. null: nothing is searchable."
     )
-    notices = serializers.SerializerMethodField(help_text="The same, and places that are not exact, in sentences.")
+    notices = serializers.SerializerMethodField(
+        help_text="The same, places that are not exact, and text that is held back for now, in sentences."
+    )
+
+    @extend_schema_field(DocumentFreshnessSerializer(allow_null=True))
+    def get_freshness(self, document: Any) -> Any:
+        return DocumentFreshnessSerializer(document).data if document.is_overseen else None
 
     @extend_schema_field(serializers.ListField(child=serializers.DictField(), allow_null=True))
     def get_gaps(self, document: Any) -> Any:
@@ -131,9 +188,11 @@ class DocumentSerializer(serializers.Serializer[Document]):
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_notices(self, document: Any) -> list[str]:
+        held = [BeingUpdated.sentence_of(document.shown_title)] if document.withheld_version else []
         if not document.is_overseen:
-            return []
-        return search_index().describe_text(gaps=document.index_gaps, verification=document.index_verification)
+            return held
+        index = search_index()
+        return held + index.describe_text(gaps=document.index_gaps, verification=document.index_verification)
 
     def get_errorMessage(self, document: Any) -> str | None:
         sentence = search_index().describe_error(

@@ -121,6 +121,9 @@ class AppliedSerializer(serializers.Serializer[Applied]):
     key = serializers.CharField(source="entry.key")
     documentId = serializers.UUIDField(source="entry.document_id", allow_null=True)
     versionNumber = counter(source="published.version_number", allow_null=True, default=None)
+    inForce = serializers.BooleanField(
+        source="published.in_force", allow_null=True, default=None, help_text="false: when it is searchable."
+    )
     indexTaskId = serializers.IntegerField(source="published.ticket.task_id", allow_null=True, default=None)
     indexState = StateField(source="published.ticket.state", allow_null=True, default=None)
     reason = serializers.CharField(help_text="Why it was a conflict; empty otherwise.")

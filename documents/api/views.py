@@ -24,6 +24,7 @@ from documents.api.serializers import (
     DocumentDetailSerializer,
     DocumentPageSerializer,
     DocumentQuerySerializer,
+    FreshnessContractSerializer,
     NewDocumentSerializer,
     NewVersionSerializer,
     PublishedSerializer,
@@ -193,6 +194,26 @@ class ReadersView(ApiView):
             revision=revision_of(request, data.get("revision")),
             readers=readers_from(data["readers"]),
             version_number=data.get("versionNumber"),
+        )
+        return _state(request, document_id)
+
+
+class FreshnessView(ApiView):
+    @extend_schema(
+        summary="What readers get while a new version is indexed, and for how long at most",
+        parameters=[IF_MATCH],
+        request=FreshnessContractSerializer,
+        responses=DocumentDetailSerializer,
+    )
+    def put(self, request: Request, document_id: uuid.UUID) -> Response:
+        data = valid(FreshnessContractSerializer, request.data)
+        publishing.set_staleness(
+            actor=request.user,
+            document_id=document_id,
+            revision=revision_of(request, data.get("revision")),
+            staleness=data["policy"],
+            max_seconds=data["maxStalenessSeconds"],
+            past_maximum=data["pastMaximum"],
         )
         return _state(request, document_id)
 

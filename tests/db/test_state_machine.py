@@ -143,6 +143,10 @@ class Machine(RuleBasedStateMachine):
         named = EVERYONE if readers else ()
         self._both("set_readers", partial(publishing.set_readers, readers=named, **self._order(doc)), doc, readers)
 
+    @rule(doc=which, policy=st.sampled_from([policy.value for policy in Document.Staleness]))
+    def choose_staleness(self, doc: int, policy: str) -> None:
+        self._both("choose", partial(publishing.set_staleness, staleness=policy, **self._order(doc)), doc, policy)
+
     @rule(doc=which, sure=st.integers(0, 2))
     def withdraw(self, doc: int, sure: int) -> None:
         if not sure:
@@ -323,6 +327,17 @@ class Machine(RuleBasedStateMachine):
         for number, world in enumerate(self.given.worlds):
             kept = select("SELECT text_digest FROM embedding_cache WHERE tenant_id = %s", world.tenant.pk)
             assert {row[0] for row in kept} == {text_digest(text) for text in self.model.cached.get(number, set())}
+
+    @invariant()
+    def what_is_in_force_is_as_predicted(self) -> None:
+        stored = {
+            document.pk: (document.published_version, document.is_behind)
+            for document in Document.objects.filter(pk__in=[document.pk for document in self.documents])
+        }
+        assert stored == {
+            document.pk: (self.model.docs[number].published, self.model.is_behind(number))
+            for number, document in enumerate(self.documents)
+        }
 
     @invariant()
     def readers_find_what_is_predicted(self) -> None:

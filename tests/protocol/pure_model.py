@@ -35,6 +35,8 @@ class Doc:
     tenant: int
     latest: int = 1
     requested: int | None = None
+    published: int | None = None
+    policy: str = "serve_previous"
     serve_from: int = 0
     withdrawn: bool = False
     deleted: bool = False
@@ -70,9 +72,11 @@ class Model:
         if readers is None and found.requested is None:
             return "refused"
         found.readers[version] = found.readers[found.requested or 0] if readers is None else readers
-        if found.withdrawn:
+        if found.withdrawn or found.policy == "withhold":
             found.serve_from = max(found.serve_from, version)
         found.requested, found.withdrawn = version, False
+        if found.policy != "publish_when_ready" or self.pointers.get((doc, 0), (0, 0))[0] >= version:
+            found.published = version
         self._cancel(doc, "SUPERSEDED", below=version)
         for pipeline in (0, 1) if self.building[found.tenant] else (0,):
             self.order((doc, version, pipeline, 1, "INDEX"), readers=found.readers[version])
@@ -95,6 +99,12 @@ class Model:
                 stopped = (task.state, task.code) == ("DEAD", "ACCESS_REVOKED")
                 if key[:2] == (doc, found.requested) and stopped and self._may_reopen(key):
                     self._reopen(key)
+        return "ok"
+
+    def choose(self, doc: int, policy: str) -> str:
+        if self.docs[doc].deleted:
+            return "refused"
+        self.docs[doc].policy = policy
         return "ok"
 
     def withdraw(self, doc: int) -> str:
@@ -246,6 +256,8 @@ class Model:
         if self.pointers.get(place, (0, 0)) >= (key[1], key[3]):
             return "SUPERSEDED"
         self.pointers[place] = (key[1], key[3])
+        if key[2] == 0:
+            self.docs[key[0]].published = max(self.docs[key[0]].published or 0, key[1])
         self.tasks[key].move("SUCCEEDED")
         self.tasks[key].wish = False
         return "ok"
@@ -289,6 +301,13 @@ class Model:
             if doc.readers.get(version) and doc.readers.get(doc.requested or 0):
                 found |= {(number, version, ordinal) for ordinal in self.chunks[number, version, 0, generation]}
         return found
+
+    def is_behind(self, doc: int) -> bool:
+        """Whether readers have not got the version asked for last."""
+        found = self.docs[doc]
+        if found.requested is None or found.withdrawn or found.deleted:
+            return False
+        return self.pointers.get((doc, 0), (0, 0))[0] < found.requested
 
     # inside
 
