@@ -15,7 +15,7 @@ add("keys.json", lambda _: b"{" + b'"a":{},' * 200_000 + b'"a":1}', HARMLESS, "o
 add(
     "long-key.json",
     lambda _: b'[{"' + b"k" * 1_000_000 + b'":[' + b'{"a":1},' * 999 + b"1]}]",
-    HARMLESS,
+    LARGE,
     "a key that repeats",
 )
 add("number.json", lambda _: b'{"pi": ' + b"3" * 1_000_000 + b"}", HARMLESS, "a number of a million digits")
