@@ -1,17 +1,17 @@
-"""What was filled in on a PDF: values of form fields, ticks, and text written over the page. None of it is in its text."""
+"""What was filled in on a PDF: values of form fields, ticks, text written over the page; and what was noted at its text."""
 
 from __future__ import annotations
 
 import ctypes
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
 from indexing.locators import Region, around
+from indexing.parsers.clean import tidy
 from indexing.parsers.pdf_lines import Transform
 from indexing.parsers.pdf_types import Glyph
 from indexing.parsers.pdf_words import Row, Word, rows_of
@@ -21,6 +21,21 @@ _MOST_BYTES = 40_000  # of one value
 _TICKS = {True: "☑", False: "☐"}
 _TICKED = (pdfium_c.FPDF_FORMFIELD_CHECKBOX, pdfium_c.FPDF_FORMFIELD_RADIOBUTTON)
 _WRITTEN = (pdfium_c.FPDF_FORMFIELD_TEXTFIELD, pdfium_c.FPDF_FORMFIELD_COMBOBOX, pdfium_c.FPDF_FORMFIELD_LISTBOX)
+_COMMENTS = (
+    pdfium_c.FPDF_ANNOT_TEXT,
+    pdfium_c.FPDF_ANNOT_HIGHLIGHT,
+    pdfium_c.FPDF_ANNOT_UNDERLINE,
+    pdfium_c.FPDF_ANNOT_SQUIGGLY,
+    pdfium_c.FPDF_ANNOT_STRIKEOUT,
+    pdfium_c.FPDF_ANNOT_CARET,
+    pdfium_c.FPDF_ANNOT_SQUARE,
+    pdfium_c.FPDF_ANNOT_CIRCLE,
+    pdfium_c.FPDF_ANNOT_LINE,
+    pdfium_c.FPDF_ANNOT_POLYGON,
+    pdfium_c.FPDF_ANNOT_POLYLINE,
+    pdfium_c.FPDF_ANNOT_INK,
+    pdfium_c.FPDF_ANNOT_STAMP,
+)
 _UNSEEN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _LETTER = 0.5  # of a field's height: the most that one takes
 _NEAR = 40.0  # points between a box and its label
@@ -36,12 +51,17 @@ class Field:
 
 def read_fields(document: Any, page: Any, to_display: Transform) -> list[Field]:
     """Those that a reader sees, in the file's order. `document` has its forms loaded, if it has some."""
-    fields: list[Field] = []
-    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page.raw), _MOST_FIELDS)):
-        with _annotation(page, number) as annotation:
-            if annotation and not pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-                fields += _read(document.formenv, annotation, to_display)
-    return fields
+    return [field for annotation in _annotations(page) for field in _read(document.formenv, annotation, to_display)]
+
+
+def read_comments(page: Any) -> list[str]:
+    """What readers noted at the page's text: at marks in it, and in notes that open beside it."""
+    texts = [
+        tidy(_string(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"Contents"))
+        for annotation in _annotations(page)
+        if pdfium_c.FPDFAnnot_GetSubtype(annotation) in _COMMENTS
+    ]
+    return [text for text in texts if text]
 
 
 def with_fields(glyphs: list[Glyph], fields: Sequence[Field]) -> list[Glyph]:
@@ -61,13 +81,16 @@ def with_fields(glyphs: list[Glyph], fields: Sequence[Field]) -> list[Glyph]:
     return sorted([*glyphs, *added], key=lambda glyph: glyph.order)
 
 
-@contextmanager
-def _annotation(page: Any, number: int) -> Iterator[Any]:
-    annotation = pdfium_c.FPDFPage_GetAnnot(page.raw, number)
-    try:
-        yield annotation
-    finally:
-        if annotation:
+def _annotations(page: Any) -> Iterator[Any]:
+    """Those that a reader sees."""
+    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page.raw), _MOST_FIELDS)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page.raw, number)
+        if not annotation:
+            continue
+        try:
+            if not pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
+                yield annotation
+        finally:
             pdfium_c.FPDFPage_CloseAnnot(annotation)
 
 

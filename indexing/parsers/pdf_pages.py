@@ -8,11 +8,12 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from indexing.blocks import Gap, GapReason, LeftOut
+from indexing.blocks import Gap, GapReason, LeftOut, LeftOutReason
 from indexing.errors import DocumentCorrupt, DocumentTooLarge, IndexingError
 from indexing.parsers import limits
+from indexing.parsers.left_out import leave_out
 from indexing.parsers.pdf_contents import without_contents
-from indexing.parsers.pdf_fields import read_fields, with_fields
+from indexing.parsers.pdf_fields import read_comments, read_fields, with_fields
 from indexing.parsers.pdf_lines import read_glyphs, to_lines, transform
 from indexing.parsers.pdf_rules import read_rules
 from indexing.parsers.pdf_scans import is_scan_under
@@ -75,12 +76,14 @@ def _read(document: Any, page: Any, text_page: Any, number: int, found: Pages) -
     glyphs = read_glyphs(text_page, to_display)
     if fields := read_fields(document, page, to_display):
         glyphs = with_fields(glyphs, fields)
+    if comments := read_comments(page):
+        found.left_out.append(leave_out(LeftOutReason.COMMENT, comments, pages=(number,)))
     if not any(glyph.text.strip() for glyph in glyphs):
         found.without_text.append(number)
         return Page(number, page.get_height())
     if is_scan_under(page, letters=sum(not glyph.text.isspace() for glyph in glyphs)):
         found.under_text.append(number)
-    goes_on = bool(found.left_out) and found.left_out[-1].pages[-1] == number - 1
+    goes_on = any(left.reason is LeftOutReason.CONTENTS and left.pages == (number - 1,) for left in found.left_out[-2:])
     glyphs, contents = without_contents(glyphs, number, goes_on, pages=len(document))
     if contents is not None:
         found.left_out.append(contents)
