@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 from zipfile import BadZipFile
 
@@ -75,7 +76,6 @@ class _Reader:
 
     def __init__(self, document: Any, pictures: Pictures) -> None:
         self._pictures = pictures
-        self._parts = document.part.related_parts
         self._styles = Styles(document)
         self._numbering = Numbering(document)
         self._notes = Notes(document)
@@ -126,7 +126,7 @@ class _Reader:
 
     def _drawn(self, element: Any) -> Iterator[Piece]:
         try:
-            yield from drawn(element, lambda relation: self._parts[relation].blob, self._pictures, self._missed)
+            yield from drawn(element, partial(self._notes.part, element), self._pictures, self._missed)
         except _DAMAGE:
             self.gaps.append(Gap(GapReason.UNREADABLE))
 

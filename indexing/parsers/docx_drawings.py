@@ -24,41 +24,53 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def drawn(
-    paragraph: Any, content_of: Callable[[str], bytes], pictures: Pictures, missed: Callable[[GapReason], None]
+    paragraph: Any, part_of: Callable[[str], Any], pictures: Pictures, missed: Callable[[GapReason], None]
 ) -> Iterator[Piece]:
-    """`content_of` gives the part of a relation's id. What it raises, and `lxml.etree.XMLSyntaxError`, is raised; what
+    """`part_of` gives the part of a relation's id. What it raises, and `lxml.etree.XMLSyntaxError`, is raised; what
     cannot be read of a picture is told to `missed`."""
+    described: dict[Any, bool] = {}
     for element in paragraph.iter(_PROPERTIES, _GRAPHIC, _OLDER_SHAPE, _PICTURE, _OLDER_PICTURE, WORD_ART):
         if next(element.iterancestors(qn("w:p"))) is not paragraph:
             continue
         if element.tag == _GRAPHIC:
-            yield from _graphic(element, content_of)
+            yield from _graphic(element, part_of)
         elif element.tag == WORD_ART:
             yield Piece(BlockKind.PARAGRAPH, element.get("string", ""))
         elif element.tag in (_PICTURE, _OLDER_PICTURE, WORD_ART):
-            if not _is_described(element):
+            if not _is_described(element, described):
                 relation = element.get(f"{_RELATION}embed") or element.get(f"{_RELATION}id") or ""
-                yield from pictures.read(partial(content_of, relation), missed)
+                part = _part(part_of, relation)
+                yield from pictures.read(part and part.partname, partial(getattr, part, "blob"), missed)
         else:
             yield Piece(BlockKind.CAPTION, description(element))
 
 
-def _is_described(picture: Any) -> bool:
-    """By an author: its own properties, or those of what it stands in."""
-    inside = picture.iterancestors()
-    properties = (
-        found
-        for above in takewhile(lambda above: above.tag not in (qn("w:r"), qn("w:p")), inside)
-        for found in (above if above.tag == _OLDER_SHAPE else above.find("{*}docPr"), above.find("{*}nvPicPr/{*}cNvPr"))
-    )
-    return any(description(found) for found in properties if found is not None)
+def _part(part_of: Callable[[str], Any], relation: str) -> Any:
+    """None for a picture that is not in the file: one on another machine, too."""
+    try:
+        return part_of(relation)
+    except KeyError:
+        return None
 
 
-def _graphic(data: Any, content_of: Callable[[str], bytes]) -> Iterator[Piece]:
+def _is_described(picture: Any, known: dict[Any, bool]) -> bool:
+    """By an author: in the properties of something that it stands in. `known`: of what was asked before, as one drawing may
+    have thousands of pictures."""
+    for above in takewhile(lambda above: above.tag not in (qn("w:r"), qn("w:p")), picture.iterancestors()):
+        if above not in known:
+            own = above if above.tag == _OLDER_SHAPE else None
+            properties = (own, above.find("{*}docPr"), above.find("{*}nvPicPr/{*}cNvPr"))
+            known[above] = any(description(found) for found in properties if found is not None)
+        if known[above]:
+            return True
+    return False
+
+
+def _graphic(data: Any, part_of: Callable[[str], Any]) -> Iterator[Piece]:
     for element in data:
         kind = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
         if kind == "chart":
-            yield from chart(read_xml(content_of(element.get(f"{_RELATION}id"))))
+            yield from chart(read_xml(part_of(element.get(f"{_RELATION}id")).blob))
         elif kind == "relIds":
-            texts = diagram(read_xml(content_of(element.get(f"{_RELATION}dm"))))
+            texts = diagram(read_xml(part_of(element.get(f"{_RELATION}dm")).blob))
             yield from (Piece(BlockKind.LIST_ITEM, text) for text in texts)

@@ -90,15 +90,21 @@ class Notes:
     """The footnotes and endnotes of one document. They are in parts of their own, which python-docx does not read."""
 
     def __init__(self, document: Any) -> None:
+        self._parts: dict[Any, Any] = {document.element: document.part.related_parts}
         self._notes: dict[tuple[str, str | None], Any] = {}
         for relation in document.part.rels.values():
             kind = relation.reltype.rpartition("/")[2]
             if kind in ("footnotes", "endnotes") and not relation.is_external:
                 root = parse_xml(relation.target_part.blob)
                 resolve_alternatives(root)
+                self._parts[root] = relation.target_part.related_parts
                 for note in root:
                     if note.get(qn("w:type"), "normal") == "normal":  # else it is the line above the notes
                         self._notes[kind, note.get(qn("w:id"))] = note
+
+    def part(self, element: Any, relation: str) -> Any:
+        """What `element`, in the text or in a note, refers to. Raises `KeyError`."""
+        return self._parts[element.getroottree().getroot()][relation]
 
     def of(self, paragraph: Any) -> Iterator[Any]:
         """The notes referred to in a paragraph, in order, each once in the document: notes may refer to each other."""

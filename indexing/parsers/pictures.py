@@ -21,24 +21,28 @@ class Pictures:
 
     def __init__(self, scans: Scans | None = None) -> None:
         self._scans = scans or Scans()
-        self._met: set[bytes] = set()
+        self._met: set[str] = set()
         self._count = self._pixels = 0
 
-    def read(self, find: Callable[[], bytes], missed: Callable[[GapReason], None]) -> Iterator[Piece]:
-        """The text of the picture that `find` brings; a `KeyError` of it says that it is not in the file."""
-        try:
-            content = find()
-        except KeyError:
+    def read(
+        self, name: str | None, content: Callable[[], bytes], missed: Callable[[GapReason], None]
+    ) -> Iterator[Piece]:
+        """The text of the picture that is the part `name`, None where the file has no such part."""
+        if name is None:
             missed(GapReason.PICTURE)
             return
-        digest = hashlib.sha256(content).digest()
-        if digest in self._met:  # a logo on every slide
+        if name in self._met:  # a logo on every slide: not even hashed again
+            return
+        self._met.add(name)
+        found = content()
+        digest = hashlib.sha256(found).hexdigest()
+        if digest in self._met:  # some programs write a part for each place
             return
         self._met.add(digest)
         from indexing.parsers.image import open_image, read_frame  # only here: most files have no pictures
 
         try:
-            image = open_image(content)
+            image = open_image(found)
         except (DocumentCorrupt, DocumentTooLarge):  # damaged, or drawn in lines: EMF, WMF
             missed(GapReason.PICTURE)
             return

@@ -153,16 +153,19 @@ class _Slide:
             yield Piece(BlockKind.CAPTION, words)
         elif self._pictures is not None:
             for picture in shape.element.iter(_PICTURE):
-                find = partial(_content, shape.part, picture.get(f"{_RELATION}embed", ""))
-                yield from self._pictures.read(find, self._missed)
+                part = _part(shape.part, picture.get(f"{_RELATION}embed", ""))
+                yield from self._pictures.read(part and part.partname, partial(getattr, part, "blob"), self._missed)
 
     def _missed(self, reason: GapReason) -> None:
         self.gaps.append(Gap(reason, slide=self._number))
 
 
-def _content(part: Any, relation: str) -> bytes:
-    content: bytes = part.related_part(relation).blob
-    return content
+def _part(part: Any, relation: str) -> Any:
+    """None for what is not in the file."""
+    try:
+        return part.related_part(relation)
+    except (KeyError, ValueError):
+        return None
 
 
 def _graphic(frame: Any) -> Iterator[Piece]:

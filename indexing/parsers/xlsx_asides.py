@@ -86,6 +86,7 @@ class _Drawing:
     def _pieces(self, anchor: Any, cells: Cells | None) -> Iterator[Piece]:
         """Of what is shown, once: newer shapes are there again as older programs can draw them."""
         lines: list[str] = []
+        described: dict[Any, bool] = {}
         pending = [anchor]
         while pending:
             element = pending.pop()
@@ -99,12 +100,17 @@ class _Drawing:
             elif name in ("chart", "relIds"):
                 yield from self._graphic(name, element)
             elif name == "blip" and self._pictures is not None:
-                find = partial(self._content, attribute(element, "embed"))
-                if not _is_described(element):
-                    yield from self._pictures.read(find, lambda why: self._found.missed.append((why, cells)))
+                relation = attribute(element, "embed")
+                _, path = self._relations.get(relation, ("", ""))
+                name = path if path in self._package.NameToInfo else None
+                if not _is_described(element, described):
+                    yield from self._pictures.read(name, partial(self._content, relation), partial(self._miss, cells))
             elif name != "Fallback":
                 pending += reversed(element)
         yield Piece(BlockKind.PARAGRAPH, "\n".join(lines).strip())
+
+    def _miss(self, cells: Cells | None, reason: GapReason) -> None:
+        self._found.missed.append((reason, cells))
 
     def _content(self, relation: str) -> bytes:
         return self._package.read(self._relations[relation][1])
@@ -129,10 +135,13 @@ def _is_hidden(shape: Any) -> bool:
     return own is not None and own.get("hidden") in ("1", "true")
 
 
-def _is_described(picture: Any) -> bool:
+def _is_described(picture: Any, known: dict[Any, bool]) -> bool:
+    """`known`: of what was asked before, as one shape may have thousands of pictures."""
     above = next(picture.iterancestors("{*}pic"), None)
-    own = next(above.iter("{*}cNvPr"), None) if above is not None else None
-    return own is not None and bool(description(own))
+    if above is not None and above not in known:
+        own = next(above.iter("{*}cNvPr"), None)
+        known[above] = own is not None and bool(description(own))
+    return above is not None and known[above]
 
 
 def _cells(anchor: Any) -> Cells | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 import docx
+from PIL import Image
 
 from tests.hostile.catalogue import HARMLESS, REFUSED, add, hostile
 
@@ -340,12 +341,56 @@ def alternative(url: str) -> bytes:
     return archive(files)
 
 
+def with_pictures(*pictures: bytes, times: int = 1) -> bytes:
+    """A document that shows them, all of them so often."""
+    rels, types, kind = "word/_rels/document.xml.rels", "[Content_Types].xml", "image/png"
+    relation = "".join(
+        f'<Relationship Id="p{n}" Type="{R}/image" Target="media/p{n}.png"/>' for n in range(len(pictures))
+    )
+    known = parts()[types].replace(
+        b"<Override", f'<Default Extension="png" ContentType="{kind}"/><Override'.encode(), 1
+    )
+    known = known if b'Extension="png"' not in parts()[types] else parts()[types]
+    shown = "".join(f"<a:blip xmlns:a='{A}/main' r:embed='p{n}'/>" for n in range(len(pictures))) * times
+    body = f"{PARAGRAPH}<w:p><w:r><w:drawing>{shown}</w:drawing></w:r></w:p>"
+    document = f'{XML}<w:document xmlns:w="{W}" xmlns:r="{R}"><w:body>{body}</w:body></w:document>'
+    files = {
+        **parts(),
+        BODY: document.encode(),
+        types: known,
+        rels: parts()[rels].replace(b"</Relationships>", f"{relation}</Relationships>".encode()),
+    }
+    return archive({**files, **{f"word/media/p{n}.png": picture for n, picture in enumerate(pictures)}})
+
+
+def one_colour(shade: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (300, 200), (shade % 256, shade // 256, 0)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+add("picture-pixels.docx", lambda _: with_pictures(pixels_of(100_000)), HARMLESS, "shows ten thousand million pixels")
+add("picture-90-million.docx", lambda _: with_pictures(pixels_of(9_500)), HARMLESS, "shows pixels that are not there")
+add("picture-not.docx", lambda _: with_pictures(b"<svg/>", b"", b"\xff\xd8\xff"), HARMLESS, "pictures that are none")
+add("pictures-300.docx", lambda _: with_pictures(*map(one_colour, range(300))), HARMLESS, "more pictures than are read")
+add(
+    "picture-shown-again.docx",
+    lambda _: with_pictures(one_colour(1), times=100_000),
+    HARMLESS,
+    "one picture in a hundred thousand places",
+)
+
+
 @hostile("pixels.docx", HARMLESS, "an image of ten thousand million pixels")
 def pixels(_: str) -> bytes:
-    head = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
+    return archive({**parts(), "word/media/image1.png": pixels_of(100_000)})
+
+
+def pixels_of(side: int) -> bytes:
+    """The head of a PNG."""
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunk = b"IHDR" + head
-    png = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
-    return archive({**parts(), "word/media/image1.png": png})
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
 
 
 # What the body holds

@@ -8,6 +8,9 @@ from dataclasses import replace
 
 import pytest
 from docx import Document
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
 from openpyxl import Workbook
 from openpyxl.drawing.image import Image as SheetPicture
 from PIL import Image
@@ -187,6 +190,28 @@ def test_a_picture_drawn_in_lines_is_a_gap() -> None:
     assert read(DOCX, drawn).gaps == (Gap(GapReason.PICTURE),)
     missing = changed(content, "word/document.xml", b'r:embed="', b'r:embed="no')
     assert read(DOCX, missing).gaps == (Gap(GapReason.PICTURE),)
+
+
+def test_a_picture_of_a_footnote_is_its_own_and_not_one_of_the_text(recognised: list[int]) -> None:
+    """Relations are named by part: “rId1” of a note is another one than that of the text."""
+    w, a = (f"http://schemas.openxmlformats.org/{name}/2006/main" for name in ("wordprocessingml", "drawingml"))
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    document = Document()
+    document.add_picture(io.BytesIO(blank(1)))
+    (own,) = (name for name, relation in document.part.rels.items() if relation.reltype.endswith("/image"))
+    notes = (
+        f'<w:footnotes xmlns:w="{w}" xmlns:a="{a}" xmlns:r="{office}"><w:footnote w:id="2"><w:p><w:r><w:drawing>'
+        f'<a:blip r:embed="{own}"/></w:drawing></w:r></w:p></w:footnote></w:footnotes>'
+    )
+    part = Part(PackURI("/word/footnotes.xml"), "application/xml", notes.encode(), document.part.package)
+    part.rels.add_relationship(
+        f"{office}/image", Part(PackURI("/word/media/n.png"), "image/png", blank(2), document.part.package), own
+    )
+    document.part.relate_to(part, f"{office}/footnotes")
+    document.add_paragraph()._p.append(parse_xml(f'<w:r xmlns:w="{w}"><w:footnoteReference w:id="2"/></w:r>'))
+    found = read(DOCX, saved(document))
+    assert texts(found) == ["picture 1", "picture 2"]
+    assert found.gaps == ()
 
 
 def test_pictures_that_were_read_before_are_not_read_again(recognised: list[int]) -> None:
