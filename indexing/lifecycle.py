@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Max
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,17 +19,16 @@ from documents.locks import hold_tenant_alone
 from documents.models import Tenant
 from documents.querysets import OPERATING_ROLES, User, tenants_where
 from indexing import errors
-from indexing.identity import config_digest
 from indexing.lifecycle_models import PipelineEvent, PipelineExclusion, PipelineGate, ShadowQuery
 from indexing.models import Pipeline, TenantPipeline
-from indexing.pipeline_config import Change, changed, difference
-from indexing.pipelines import has_vector_index, of_release, serving_pipeline
-from indexing.providers import embedder_for
+from indexing.pipelines import has_vector_index, serving_pipeline
 from indexing.statements import row, rows
 from indexing.states import PipelineRole
 
 GATE_HOLDS = timedelta(hours=24)
 """How long an examination speaks for a pipeline. Completeness is looked at again at the switch itself."""
+
+BEHIND = "KB041"  # what the database refuses a switch with that would show something older
 
 BATCH = 1000  # tasks cancelled in one transaction
 
@@ -49,37 +47,6 @@ class Standing:
     failed: int
     changed_by: str
     changed_at: Any
-
-
-def create(
-    *, actor: User | None, base: Pipeline, assignments: Sequence[str] = (), name: str = ""
-) -> tuple[Pipeline, list[Change]]:
-    """A new revision: `base` with `assignments` (`splitter.tokens=400`) under the code of this release, and what that changes.
-    A configuration that is known is found, not made again; none ever changes.
-
-    Raises `NotAllowed` for anybody but a superuser, and `InvalidInput`.
-    """
-    if actor is not None and not getattr(actor, "is_superuser", False):
-        raise NotAllowed(_("Pipelines are made by administrators of the site; nothing was changed."))
-    try:
-        config = changed(of_release(base.config), assignments)
-        embedder_for(config)
-    except (ValueError, errors.EmbeddingUnavailable) as error:
-        raise InvalidInput(_("No pipeline was made: %(reason)s.") % {"reason": str(error).rstrip(".")}) from error
-    changes, digest = difference(base.config, config), config_digest(config)
-    known = Pipeline.objects.filter(digest=digest).first()
-    if known is not None:
-        return known, changes
-    embedder = config["embedder"]
-    last = Pipeline.objects.aggregate(last=Max("id"))["last"] or 0
-    made = Pipeline.objects.create(
-        id=last + 1,
-        name=name or f"{embedder['model']} {embedder['dimensions']}d #{last + 1}",
-        digest=digest,
-        config=config,
-        dimensions=embedder["dimensions"],
-    )
-    return made, changes
 
 
 def standings(*, tenant_ids: Sequence[int]) -> list[Standing]:
@@ -249,9 +216,8 @@ def _switch(*, actor: User | None, tenant_id: int, pipeline_id: int, hide_behind
             exclude(actor=actor, tenant_id=tenant_id, pipeline_id=pipeline_id, reason=hide_behind)
         older = rows("lifecycle", "older_there", tenant=tenant_id, serving=serving.pipeline_id, candidate=pipeline_id)
         publishing.hide_until_searchable(document_ids=[found["document_id"] for found in older])
-        _ensure_complete(tenant_id, pipeline_id)
         _move(serving, PipelineRole.STANDBY, actor)
-        _move(own, PipelineRole.SERVING, actor)
+        _take_over(own, actor)
         # What was left out there comes back with its pointer; the list is about this switch.
         PipelineExclusion.objects.filter(tenant_id=tenant_id, pipeline_id=serving.pipeline_id).delete()
         publishing.promote_searchable(tenant_id=tenant_id)
@@ -309,6 +275,19 @@ def _serving(tenant_id: int) -> Pipeline:
 
 def _move(own: TenantPipeline, role: PipelineRole, actor: User | None) -> None:
     TenantPipeline.objects.filter(pk=own.pk).update(role=role, **_changed_by(actor))
+
+
+def _take_over(own: TenantPipeline, actor: User | None) -> None:
+    """Here the database looks at completeness once more, under the lock."""
+    try:
+        _move(own, PipelineRole.SERVING, actor)
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", None) != BEHIND:
+            raise
+        sentence = _(
+            "Meanwhile readers were given versions that it has not. Wait for their indexing; nothing was changed."
+        )
+        raise Conflict(sentence) from error
 
 
 def _changed_by(actor: User | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from documents.errors import DocumentsError
-from indexing import lifecycle
+from indexing import revisions
 from indexing.admin.pipeline_page import differences
 from indexing.models import Pipeline
 from indexing.pipeline_config import changed
@@ -53,7 +53,7 @@ def create(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
         base = form.cleaned_data["base"]
         if "confirmed" in request.POST:
             try:
-                made, _changes = lifecycle.create(
+                made, _changes = revisions.create(
                     actor=request.user, base=base, assignments=form.assignments(), name=form.cleaned_data["name"]
                 )
             except DocumentsError as error:

@@ -10,7 +10,7 @@ import pytest
 
 from documents.errors import Conflict
 from documents.models import Document
-from indexing import gate, lifecycle, queue, recompute, sink
+from indexing import gate, lifecycle, queue, recompute, revisions, sink
 from indexing.models import IndexTask, Pipeline, SearchPointer
 from indexing.pipelines import ensure_vector_index
 from indexing.states import PipelineRole
@@ -35,7 +35,7 @@ def world(stub_world: World) -> World:
 def candidate(world: World, provider: ProviderStub) -> Pipeline:
     """Made, with its index, and not begun."""
     provider.dimensions_of["stub-two"] = 32
-    made, _ = lifecycle.create(
+    made, _ = revisions.create(
         actor=None, base=serving(world), assignments=["embedder.model=stub-two", "embedder.dimensions=32"]
     )
     ensure_vector_index(pipeline_id=made.pk, dimensions=made.dimensions, using="owner")
@@ -157,7 +157,7 @@ def test_a_retirement_is_seen_by_the_finish_that_it_overtakes(world: World, cand
 
 
 def test_two_switches_at_once_leave_one_that_serves(world: World, candidate: Pipeline) -> None:
-    other, _ = lifecycle.create(actor=None, base=serving(world), assignments=["splitter.tokens=48"])
+    other, _ = revisions.create(actor=None, base=serving(world), assignments=["splitter.tokens=48"])
     ensure_vector_index(pipeline_id=other.pk, dimensions=other.dimensions, using="owner")
     for pipeline in (candidate, other):
         lifecycle.begin(actor=None, tenant_id=world.tenant.pk, pipeline_id=pipeline.pk)

@@ -11,7 +11,7 @@ from django.db import transaction
 from documents import publishing
 from documents.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from documents.models import Document
-from indexing import gate, lifecycle, queue
+from indexing import gate, lifecycle, queue, revisions
 from indexing.evaluation import Question
 from indexing.lifecycle_models import PipelineEvent, PipelineExclusion, PipelineGate, ShadowQuery
 from indexing.models import IndexTask, Pipeline, TenantPipeline
@@ -36,7 +36,7 @@ def world(stub_world: World) -> World:
 def candidate(world: World, provider: ProviderStub) -> Pipeline:
     """Another model of other dimensions, being built, with its index."""
     provider.dimensions_of["stub-two"] = 32
-    made, _ = lifecycle.create(
+    made, _ = revisions.create(
         actor=None, base=serving(world), assignments=["embedder.model=stub-two", "embedder.dimensions=32"]
     )
     lifecycle.begin(actor=None, tenant_id=world.tenant.pk, pipeline_id=made.pk)
@@ -101,10 +101,10 @@ def found(world: World, query: str = "limit") -> list[int]:
 
 def test_a_change_makes_a_new_revision_and_tells_the_difference(world: World) -> None:
     base = serving(world)
-    made, changes = lifecycle.create(actor=None, base=base, assignments=["splitter.tokens=48"])
+    made, changes = revisions.create(actor=None, base=base, assignments=["splitter.tokens=48"])
     assert [(change.path, change.before, change.after) for change in changes] == [("splitter.tokens", 60, 48)]
     assert Pipeline.objects.get(pk=base.pk).config == base.config, "the old one never changes"
-    again, _ = lifecycle.create(actor=None, base=base, assignments=["splitter.tokens=48"])
+    again, _ = revisions.create(actor=None, base=base, assignments=["splitter.tokens=48"])
     assert again == made, "the same configuration is the same pipeline"
 
 
@@ -115,13 +115,13 @@ def test_a_change_makes_a_new_revision_and_tells_the_difference(world: World) ->
 def test_what_no_pipeline_can_be_made_of_is_refused(world: World, assignment: str) -> None:
     before = Pipeline.objects.count()
     with pytest.raises(InvalidInput):
-        lifecycle.create(actor=None, base=serving(world), assignments=[assignment])
+        revisions.create(actor=None, base=serving(world), assignments=[assignment])
     assert Pipeline.objects.count() == before
 
 
 def test_only_administrators_make_pipelines_and_only_operators_move_them(world: World, candidate: Pipeline) -> None:
     with pytest.raises(NotAllowed):
-        lifecycle.create(actor=world.editor, base=serving(world))
+        revisions.create(actor=world.editor, base=serving(world))
     for act in (
         lambda who: lifecycle.begin(actor=who, tenant_id=world.tenant.pk, pipeline_id=candidate.pk),
         lambda who: lifecycle.serve(actor=who, tenant_id=world.tenant.pk, pipeline_id=candidate.pk),
@@ -182,7 +182,7 @@ def test_a_pipeline_serves_once_it_is_complete_and_its_gate_has_passed(world: Wo
 
 
 def test_without_its_vector_index_no_pipeline_serves(world: World) -> None:
-    made, _ = lifecycle.create(actor=None, base=serving(world), assignments=["embedder.dimensions=16"])
+    made, _ = revisions.create(actor=None, base=serving(world), assignments=["embedder.dimensions=16"])
     lifecycle.begin(actor=None, tenant_id=world.tenant.pk, pipeline_id=made.pk)
     assert [reason.code for reason in examine(world, made).reasons] == ["no_index"]
     PipelineGate.objects.create(
@@ -194,7 +194,7 @@ def test_without_its_vector_index_no_pipeline_serves(world: World) -> None:
 
 def test_a_gate_against_another_pipeline_does_not_count(world: World, candidate: Pipeline) -> None:
     assert examine(world, candidate).passed
-    other, _ = lifecycle.create(actor=None, base=serving(world), assignments=["embedder.dimensions=48"])
+    other, _ = revisions.create(actor=None, base=serving(world), assignments=["embedder.dimensions=48"])
     ensure_vector_index(pipeline_id=other.pk, dimensions=48, using="owner")
     lifecycle.begin(actor=None, tenant_id=world.tenant.pk, pipeline_id=other.pk)
     assert examine(world, other).passed

@@ -9,7 +9,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import translation
 
-from indexing import lifecycle, pauses, provider_gate
+from indexing import lifecycle, pauses, provider_gate, revisions
 from indexing.errors import EmbeddingAuth, EmbeddingRateLimited, EmbeddingUnavailable, IndexingError
 from indexing.models import EmbeddingProvider, IndexTask, Pipeline, ProviderEvent
 from indexing.pipelines import ensure_default_pipeline
@@ -195,7 +195,7 @@ def test_a_site_without_an_endpoint_asks_nothing(office: Office, settings: Any) 
 def test_of_two_endpoints_only_the_one_that_is_out_holds_tasks(office: Office, settings: Any) -> None:
     """While a tenant goes from one provider to another: the new one's outage keeps nobody from the old one."""
     settings.KB_EMBEDDING_ENDPOINTS = {"next": {"url": "https://next.example/v1", "key": "k"}}
-    made, _ = lifecycle.create(
+    made, _ = revisions.create(
         actor=None, base=Pipeline.objects.latest("id"), assignments=["embedder.endpoint=next", "embedder.model=other"]
     )
     lifecycle.begin(actor=None, tenant_id=office.world.tenant.pk, pipeline_id=made.pk)

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from documents import publishing
 from documents.errors import DocumentsError
 from documents.models import Document
-from indexing import gate, lifecycle, queue, recompute
+from indexing import gate, lifecycle, queue, recompute, revisions
 from indexing.models import Pipeline, TenantPipeline
 from indexing.pipelines import ensure_vector_index, serving_pipeline
 from tests.concurrency.conftest import without_triggers
@@ -29,6 +29,7 @@ from tests.factories import World, make_world
 
 pytestmark = [pytest.mark.django_db(transaction=True, databases=["default", "owner"]), pytest.mark.slow]
 
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 three = st.integers(0, 2)
 SERVED = """
 SELECT s.document_id, s.version_number
@@ -129,27 +130,27 @@ def machine() -> type[Machine]:
     assert first is not None
     pipelines = [first]
     for tokens in (200, 100):
-        made, _ = lifecycle.create(actor=None, base=first, assignments=[f"splitter.tokens={tokens}"])
+        made, _ = revisions.create(actor=None, base=first, assignments=[f"splitter.tokens={tokens}"])
         ensure_vector_index(pipeline_id=made.pk, dimensions=made.dimensions, using="owner")
         pipelines.append(made)
     return type("Given", (Machine,), {"given": (world, pipelines)})
 
 
 def run(machine: Callable[[], Machine]) -> None:
-    nightly = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=200 if nightly else 12,
+            max_examples=200 if NIGHTLY else 12,
             stateful_step_count=40,
             deadline=None,
-            derandomize=not nightly,
+            derandomize=not NIGHTLY,
             database=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
 
 
+@pytest.mark.timeout(1200 if NIGHTLY else 240)
 def test_readers_never_see_anything_older(machine: type[Machine]) -> None:
     run(machine)
 

@@ -20,19 +20,21 @@ LAYERS = (
     ("entrances", "management admin api pages apps urls checks schedules"),
     (
         "engine",
-        "audit retention orphans freshness gate lifecycle recompute recompute_list recompute_plan bulk_worker shared_embedding engines worker search provider_watch attempt embedding heartbeat contextual tasks pools timeline passages",
+        "audit retention orphans freshness gate lifecycle revisions recompute recompute_list recompute_plan "
+        "bulk_worker shared_embedding engines worker search provider_watch attempt embedding heartbeat contextual "
+        "tasks pools timeline passages",
     ),
     ("stores", "sink queue cache canary provider_gate pauses port"),
     (
         "foundation",
-        "models retention_models cache_models provider_models lifecycle_models recompute_models freshness_models statements providers pipelines messages remarks groups "
-        "inspection inspection_page retrying",
+        "models retention_models cache_models provider_models lifecycle_models recompute_models freshness_models "
+        "statements providers pipelines messages remarks groups inspection inspection_page retrying",
     ),
     (
         "pure",
         "states lease turns backoff breaker errors typed blocks locators identity lexical ranking citations "
-        "pipeline_config evaluation "
-        "side_by_side rendering verification parsers splitters situating embedders shutdown supervisor",
+        "pipeline_config evaluation side_by_side rendering verification parsers splitters situating embedders "
+        "shutdown supervisor",
     ),
 )
 LEVEL = {name: level for level, (_, names) in enumerate(LAYERS) for name in names.split()}

@@ -17,7 +17,7 @@ from django.db import Error
 from documents.errors import DocumentsError
 from documents.models import Tenant
 from documents.outages import is_outage
-from indexing import gate, lifecycle, recompute
+from indexing import gate, lifecycle, recompute, revisions
 from indexing.errors import IndexingError
 from indexing.evaluation import read_questions
 from indexing.models import Pipeline
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         base = _pipeline(options["base"]) if options["base"] else described_pipeline()
         if base is None:
             raise CommandError("There is no pipeline yet. Run “manage.py migrate” first.")
-        made, changes = lifecycle.create(actor=None, base=base, assignments=options["set"], name=options["name"])
+        made, changes = revisions.create(actor=None, base=base, assignments=options["set"], name=options["name"])
         told = {"pipelineId": made.pk, "name": made.name, "digest": made.digest, **_changes(changes)}
         self._say(options, told, "\n".join([f"Pipeline {made.pk}: {made.name}", *_lines(changes)]))
 
