@@ -1,6 +1,6 @@
 # make demo, make test. Needs git, Python ≥ 3.11 and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test lint format chaos bench-queue bench-pipeline bench-parsing peers clean
+.PHONY: help demo stop test lint format chaos race-recompute bench-queue bench-pipeline bench-parsing peers clean
 SHELL := /bin/sh
 ARGS ?=
 VENV := .venv
@@ -30,6 +30,9 @@ format: $(VENV)/development ## format the code
 
 chaos: $(VENV)/development .env ## break everything at once and look for mistakes (ARGS="--tasks 300 --kills 30 --seconds 120 --seed 1")
 	@$(PY) -m tests.chaos $(ARGS)
+
+race-recompute: $(VENV)/development .env ## compute everything anew while all goes on (ARGS="--documents 2000 --updates 500 --engine local|ray --format json")
+	@$(PY) -m tests.chaos.race $(ARGS)
 
 bench-queue: $(VENV)/development ## how fast the queue is, beside a plain script (ARGS="--format json --full")
 	@$(PY) -m tests.benchmarks.bench_queue $(ARGS)

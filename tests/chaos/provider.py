@@ -45,9 +45,9 @@ ANSWERED = ("slow", "permuted")  # faults whose answer is a right one: its texts
 
 
 class MoodyProvider(ProviderStub):
-    def __init__(self, *, rate: float, seed: str, journal: Path) -> None:
+    def __init__(self, *, rate: float, seed: str, journal: Path, delay: float = 0.0) -> None:
         super().__init__(DIMENSIONS)
-        self.rate = rate
+        self.rate, self.delay = rate, delay
         self.other_model_until = 0.0
         self._rng = random.Random(f"{seed} provider")
         self._journal = journal.open("a", encoding="utf-8")
@@ -68,7 +68,8 @@ class MoodyProvider(ProviderStub):
             {"object": "embedding", "index": index, "embedding": embedding(text, DIMENSIONS, model)}
             for index, text in enumerate(texts)
         ]
-        reply = Reply(body=json.dumps({"object": "list", "model": question["model"], "data": data}).encode())
+        answer = json.dumps({"object": "list", "model": question["model"], "data": data}).encode()
+        reply = Reply(body=answer, delay=self.delay)
         return FAULTS[name](reply) if name in FAULTS else reply
 
 
@@ -111,9 +112,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--journal", type=Path, required=True)
     parser.add_argument("--faults", type=float, default=0.0)
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds that each answer takes")
     parser.add_argument("--seed", default="1")
     options = parser.parse_args()
-    with MoodyProvider(rate=options.faults, seed=options.seed, journal=options.journal) as provider:
+    mood = {"rate": options.faults, "seed": options.seed, "delay": options.delay}
+    with MoodyProvider(**mood, journal=options.journal) as provider:
         print(provider.url, flush=True)
         obey(provider)
 
