@@ -13,11 +13,13 @@ from indexing.parsers.pdf_words import Row
 
 _PROSE = 24  # mean width of a column's cells, in Latin letters
 _NARROW_ROWS = 6  # as few lines of narrow text tell nothing
+_UNMARKED_ROWS = 12  # nor so few without punctuation
 _NARROW_WORDS = 2  # on average in a line; cells of a table may have fewer
 _NARROW_CJK = 5  # the same in Chinese characters
 _FULL = 0.7  # of the longest line's length is that of the others, on average
 _FILLED = 0.9  # share of the places in a stretch of columns; cells of a table end at different lines
-_PUNCTUATION = frozenset("，。、；：！？")
+_PUNCTUATION = frozenset("，。、；：！？.,;:!?")
+_MARKED = 0.15  # share of lines with punctuation in text
 _BELOW = 1.8  # row heights to the next line of the longest column
 
 
@@ -43,11 +45,12 @@ def are_texts(candidate: Candidate, rules: Rules) -> bool:
 
 def _flows_narrowly(texts: Sequence[str]) -> bool:
     """The same of lines too short to be known for text by their length: they are full, and begin within a sentence."""
-    if len(texts) < _NARROW_ROWS or sum(map(len, texts)) < _FULL * max(map(len, texts)) * len(texts):
+    marked = sum(not _PUNCTUATION.isdisjoint(text) for text in texts) > _MARKED * len(texts)
+    full = sum(map(len, texts)) >= _FULL * max(map(len, texts)) * len(texts)
+    if not full or len(texts) < (_NARROW_ROWS if marked else _UNMARKED_ROWS):
         return False
     if sum(is_cjk(text[-1]) for text in texts) > 0.5 * len(texts):
-        marked = sum(not _PUNCTUATION.isdisjoint(text) for text in texts)
-        return sum(map(len, texts)) >= _NARROW_CJK * len(texts) and marked > 0.2 * len(texts)
+        return sum(map(len, texts)) >= _NARROW_CJK * len(texts) and marked
     small = sum(text[0].islower() for text in texts[1:])
     return sum(len(text.split()) for text in texts) >= _NARROW_WORDS * len(texts) and small > 0.5 * len(texts)
 

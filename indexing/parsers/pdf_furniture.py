@@ -71,7 +71,10 @@ def _chapter_heads(pages: Sequence[Page]) -> set[tuple[int, int]]:
     """(page, index) of running heads that name the chapter: a line no larger than the text, first on its page, at one height
     on most pages; most such lines are on several pages. What stands nowhere else is no such line the first time."""
     tops: dict[tuple[int, float], list[tuple[Page, Line]]] = defaultdict(list)
-    sizes = Counter(round(line.size, 1) for page in pages for line in page.lines for _ in line.text)
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size, 1)] += len(line.text)
     body = sizes.most_common(1)[0][0] if sizes else 0.0
     for page in pages:
         first = min(page.lines, key=lambda line: line.top, default=None)

@@ -53,6 +53,12 @@ def test_columns_of_text_are_read_one_after_the_other(text: str, columns: int, b
     assert {block.kind for block in document.blocks} == {BlockKind.PARAGRAPH}
 
 
+def test_columns_of_words_without_a_mark_are_read_one_after_the_other() -> None:
+    words = STORY.lower().replace(".", "").replace(",", "").split()
+    document = parsed(in_columns(" ".join(words * 3), 3, by_rows=True))
+    assert "".join(document.text.split()) == "".join(words * 3)
+
+
 def test_a_title_over_columns_comes_before_them() -> None:
     document = parsed(in_columns(STORY * 4, 3, by_rows=True, title="News of the harbour"))
     assert "".join(document.text.split()).startswith("NewsoftheharbourThecommitteemet")
@@ -94,6 +100,23 @@ def test_words_in_ruled_columns_are_a_table(cells: list[tuple[str, ...]]) -> Non
             for column, text in enumerate(row):
                 canvas.drawString(72 + 130 * column, 700 - 16 * number, text)
             canvas.line(72, 696 - 16 * number, 440, 696 - 16 * number)
+
+    (table,) = parsed(drawn(draw)).blocks
+    assert table.rows == tuple(cells)
+
+
+def test_phrases_in_a_few_rows_are_a_table() -> None:
+    cells = [
+        ("annual leave", "fifteen days", "every January"),
+        ("sick leave", "as needed by", "doctor on duty"),
+        ("unpaid leave", "by agreement", "head of office"),
+    ] * 3
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 10)
+        for number, row in enumerate(cells):
+            for column, text in enumerate(row):
+                canvas.drawString(72 + 130 * column, 700 - 16 * number, text)
 
     (table,) = parsed(drawn(draw)).blocks
     assert table.rows == tuple(cells)
