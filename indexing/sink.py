@@ -94,9 +94,15 @@ def refuse_unwanted(found: dict[str, Any], *, version_number: int) -> None:
 
 
 def already_staged(lease: Lease, manifest: Manifest) -> set[uuid.UUID]:
-    """Ids of the manifest's chunks that are stored; rows of other contents are removed, under the fence."""
+    """Ids of the manifest's chunks that are stored; rows of other contents are removed, under the fence.
+
+    Raises `LeaseLost`, and `Superseded` if readers are served this set already: another order for the same (a bulk run's, or an
+    editor's) has finished meanwhile, and what readers see is not touched.
+    """
     with transaction.atomic():
         queue.fence(lease, action="stage")
+        if row("sink", "served_set", **lease.chunk_set) is not None:
+            raise errors.Superseded
         rows("sink", "discard_strangers", **lease.chunk_set, keep=[item.id for item in manifest.chunks])
         return {item["chunk_id"] for item in rows("sink", "staged", **lease.chunk_set)}
 

@@ -15,6 +15,12 @@ SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdr
   LEFT JOIN search_pointer sp ON sp.document_id = d.id AND sp.pipeline_id = p.id
  WHERE d.id = %(document)s AND d.tenant_id = %(tenant)s;
 
+-- name: served_set
+-- Whether the pointer includes this set. No row: it does not.
+SELECT 1 AS served FROM search_pointer
+ WHERE document_id = %(document)s AND pipeline_id = %(pipeline)s AND version_number = %(version)s
+   AND generation = %(generation)s AND tenant_id = %(tenant)s;
+
 -- name: discard_strangers
 -- Remove rows that earlier attempts staged for this set and that are not in the manifest. No row: there were none.
 DELETE FROM chunk

@@ -11,8 +11,10 @@ from django.db import connection, transaction
 from documents import publishing, purging
 from documents.errors import StaleRevision
 from documents.models import Document
-from indexing import sink
+from indexing import errors, queue, sink
 from indexing.models import Chunk, IndexTask
+from indexing.sink import Manifest
+from indexing.states import TaskType
 from indexing.worker import Result, Round, Worker
 from tests.concurrency.leases import (
     SECTIONS,
@@ -27,6 +29,8 @@ from tests.concurrency.leases import (
     stored_ids,
     task_of,
 )
+from tests.db.refusals import taken_away
+from tests.db.staging import chunks_of, finished
 from tests.factories import World
 from tests.provider_stub import ProviderStub, status
 from tests.sessions import Session
@@ -322,3 +326,30 @@ def test_a_publish_that_fails_leaves_nothing(stub_world: World, monkeypatch: pyt
     document.refresh_from_db()
     assert (document.published_version, document.requested_version) == (None, None)
     assert not IndexTask.objects.exists()
+
+
+def test_the_second_order_for_one_set_leaves_what_readers_are_served_alone(stub_world: World) -> None:
+    """A bulk run and an editor ordered the same. A worker of another release would make other chunks of it: it must neither
+    take out what stands there nor fail as a defect, again and again."""
+    document = stub_world.upload()
+    stub_world.publish(document)
+    late = claim()
+    queue.enqueue(
+        tenant_id=late.tenant_id,
+        document_id=document.pk,
+        version_number=1,
+        pipeline_id=late.pipeline_id,
+        actor_id=None,
+        has_readers=True,
+        task_type=TaskType.RECOMPUTE,
+    )
+    finished(claim(), ["one", "two"])
+    before = stored_ids(document.pk, 1)
+    other = Manifest.of(chunks_of(["three"]), lease=late, pipeline_digest="of this pipeline")
+    with pytest.raises(errors.Superseded):
+        sink.already_staged(late, other)
+    assert stored_ids(document.pk, 1) == before
+    with taken_away("search_pointer.search_pointer_guard"), connection.cursor() as cursor:
+        cursor.execute("UPDATE search_pointer SET generation = generation + 1 WHERE document_id = %s", [document.pk])
+    assert sink.already_staged(late, other) == set(), "without the pointer they would have been taken out"
+    assert not stored_ids(document.pk, 1)
