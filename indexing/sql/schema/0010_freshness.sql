@@ -29,6 +29,7 @@ SELECT p.id, p.tenant_id, p.pipeline_id, p.document_id, p.version_number, p.gene
   FROM document d
   JOIN search_pointer p ON p.document_id = d.id AND p.tenant_id = d.tenant_id
  WHERE d.is_behind AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL AND p.version_number < d.requested_version
+   AND (d.serve_from_version > 0 OR d.past_maximum = 'withhold')  -- of many that are behind, few hold anything back
    AND EXISTS (SELECT 1 FROM publication pu
                 WHERE pu.document_id = d.id AND pu.version_number = p.version_number AND pu.withdrawn_at IS NULL)
    AND NOT EXISTS (SELECT 1 FROM served_pointer s WHERE s.id = p.id);
