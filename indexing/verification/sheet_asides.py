@@ -17,6 +17,7 @@ _WORKBOOK = "xl/workbook.xml"
 _COMMENTS = ("/comments", "/threadedComment")
 _DRAWN = ("/chart", "/chartEx", "/diagramData")
 _ANCHORS = ("{*}twoCellAnchor", "{*}oneCellAnchor", "{*}absoluteAnchor")
+_ROWS, _COLUMNS = 1_048_576, 16_384  # of a sheet
 _PLACE = re.compile(r"[A-Z]{1,3}\d{1,7}")
 Beside = list[tuple[Cells | None, list[str | float]]]
 """Where something lies, None for the whole sheet, and its text with the numbers that it draws, as they are stored."""
@@ -53,11 +54,16 @@ def _drawing(package: zipfile.ZipFile, part: str) -> Iterator[tuple[Cells | None
 
 def _cells(anchor: Any) -> Cells | None:
     corners = [
-        (int(corner.findtext("{*}col", "0")) + 1, int(corner.findtext("{*}row", "0")) + 1)
+        (_inside(corner.findtext("{*}col", "0"), _COLUMNS), _inside(corner.findtext("{*}row", "0"), _ROWS))
         for corner in (anchor.find("{*}from"), anchor.find("{*}to"))
         if corner is not None
     ]
     return (*corners[0], *corners[-1]) if corners else None
+
+
+def _inside(number: str, most: int) -> int:
+    """1-based, as far as a sheet reaches."""
+    return min(max(int(number) + 1, 1), most)
 
 
 def _names(element: Any) -> Iterator[str]:

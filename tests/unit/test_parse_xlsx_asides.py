@@ -187,4 +187,4 @@ def test_the_two_kinds_of_one_drawing_are_read_once() -> None:
 def test_a_place_that_no_sheet_has(column: str, place: str) -> None:
     anchor = ANCHOR.replace("<d:col>3<", f"<d:col>{column}<").format(BOX.format("", "说明 note"))
     content = with_drawing(made(lambda book: rows_into(book, ["Name", "Age"], ["Ann", 3])), anchor)
-    assert places(check(xlsx.parse(content)))[2:] == [("Sheet", place)]
+    assert places(verified(content, check(xlsx.parse(content))))[2:] == [("Sheet", place)]
