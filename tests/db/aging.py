@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, connections
@@ -13,7 +14,7 @@ from indexing.models import Chunk
 LOGS = ("task_event", "pointer_log", "provider_event", "audit_event", "index_task")
 
 
-def days_pass(days: float) -> None:
+def days_pass(days: float, *, logs: Sequence[str] = LOGS) -> None:
     """For all that retention looks at; the logs by the owner, since nobody else may change them."""
     with connection.cursor() as cursor:
         for table, column in (
@@ -26,7 +27,7 @@ def days_pass(days: float) -> None:
         ):
             cursor.execute(f"UPDATE {table} SET {column} = {column} - make_interval(secs => %s)", [days * 86400])
     with connections["owner"].cursor() as cursor:
-        for table in LOGS:
+        for table in logs:
             column = "finished_at" if table == "index_task" else "at"
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             cursor.execute(f"UPDATE {table} SET {column} = {column} - make_interval(secs => %s)", [days * 86400])
