@@ -61,6 +61,8 @@ class RecomputeItem(models.Model):
 
     class Meta:
         db_table = "recompute_item"
+        verbose_name = _("document of a bulk run")
+        verbose_name_plural = _("documents of bulk runs")
         default_permissions = ("view",)
         constraints = [models.UniqueConstraint(fields=["run", "document_id"], name="recompute_item_once")]
         indexes = [

@@ -108,6 +108,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "recompute_item",
+                "verbose_name": "document of a bulk run",
+                "verbose_name_plural": "documents of bulk runs",
                 "default_permissions": ("view",),
                 "constraints": [
                     models.UniqueConstraint(fields=["run", "document_id"], name="recompute_item_once")

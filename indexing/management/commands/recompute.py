@@ -118,8 +118,7 @@ class Command(BaseCommand):
         )
         telling = threading.Thread(target=partial(self._tell, run, stop), daemon=True)
         with on_signals(lambda _count: stop.set()):
-            if sys.stderr.isatty():
-                telling.start()
+            telling.start()
             while not stop.is_set():
                 engine.drain(crew, stop=stop)
                 counts = recompute.refresh(run)
@@ -135,8 +134,9 @@ class Command(BaseCommand):
 
         try:
             while not stop.wait(TELL):
-                counts = recompute.refresh(RecomputeRun.objects.get(pk=run.pk), briefly=True)
-                self.stderr.write(f"run {run.pk}: {counts.total - counts.pending} of {counts.total} documents")
+                counts = recompute.refresh(RecomputeRun.objects.get(pk=run.pk), briefly=True)  # for the admin, too
+                if sys.stderr.isatty():
+                    self.stderr.write(f"run {run.pk}: {counts.total - counts.pending} of {counts.total} documents")
         except Error:
             pass  # the work itself hears of an outage
         finally:
