@@ -271,6 +271,17 @@ class TestPage:
         assert document.staleness == "withhold"
         assert office.send("editor", document, "staleness", staleness="nonsense").status_code == 400
 
+    def test_chooses_how_long_readers_may_wait(self, office: Office, document: Document) -> None:
+        send = {"staleness": "serve_previous", "past_maximum": "withhold"}
+        answer = office.send("editor", document, "staleness", **send)
+        assert (answer.status_code, "after how long" in words(answer)) == (400, True)
+        assert office.send("editor", document, "staleness", longest="2", unit="3600", **send).status_code == 302
+        document.refresh_from_db()
+        assert (document.max_staleness_seconds, document.past_maximum) == (7200, "withhold")
+        form = office.page("editor", document).context["forms"]["staleness"]
+        assert (form["longest"].initial, form["unit"].initial, form["past_maximum"].initial) == (2, 3600, "withhold")
+        assert office.send("editor", document, "staleness", staleness="serve_previous", longest="0").status_code == 400
+
     def test_offers_a_new_file_where_no_retry_can_help(self, office: Office, document: Document) -> None:
         office.world.publish(document)
         fail(DocumentCorrupt())

@@ -74,6 +74,8 @@ def test_the_life_of_a_document(cast: Cast) -> None:
         "documentId": str(document.pk),
         "versionNumber": 1,
         "revision": 2,
+        "publishedVersion": 1,
+        "inForce": True,
         "indexState": "INDEXING",
     }
     added = cast.editor.upload(at(document, "versions"), content="new text", revision=2, title="Travel 2026")
@@ -114,6 +116,13 @@ def test_the_state_of_a_document(cast: Cast) -> None:
         "searchableVersion": None,
         "indexState": "UNPUBLISHED",
         "stalenessSeconds": None,
+        "freshness": {
+            "policy": "serve_previous",
+            "maxStalenessSeconds": None,
+            "pastMaximum": "alert",
+            "secondsBehind": None,
+            "isTooStale": False,
+        },
         "errorCode": None,
         "errorMessage": None,
         "gaps": None,

@@ -22,7 +22,9 @@ from indexing.models import Pipeline, TenantPipeline, TermStatistic
 from indexing.search import search
 from indexing.states import PipelineRole
 from tests.concurrency.conftest import without_triggers
-from tests.db.looking import finish, found, fresh, second_version, shown
+from tests.db.api import Caller, at
+from tests.db.looking import finish, found, fresh, kill, second_version, shown
+from tests.db.office import Office, words
 from tests.db.staging import claim, finished
 from tests.factories import World, make_world
 
@@ -32,6 +34,7 @@ pytestmark = [
 ]
 
 HOUR = 3600
+LIST = "admin:documents_document_changelist"
 
 
 @pytest.fixture
@@ -325,6 +328,33 @@ def test_the_command_says_what_is_too_stale(world: World) -> None:
     )
 
 
+def test_the_admin_shows_what_is_too_stale() -> None:
+    office = Office()
+    document = office.world.upload()
+    office.world.publish(document)
+    finish()
+    office.world.new_version(document, "# Two\n\nText")
+    office.world.publish(document)
+    assert "Too stale:" not in words(office.page("editor", document))
+    assert f"{document.pk}" not in office.get("editor", LIST, freshness="too_stale").content.decode()
+    publishing.set_staleness(
+        actor=office.world.editor, document_id=document.pk, revision=None, staleness="serve_previous", max_seconds=7200
+    )
+    time_goes_by(document, seconds=3 * 3600)
+    for page in (office.page("editor", document), office.get("editor", LIST, freshness="too_stale")):
+        assert "Too stale: readers have been waiting for v2 for 3 hours, and 2 hours is allowed." in words(
+            page
+        ).replace("\xa0", " ")
+    freshness.check()
+    assert "the system found that readers were waiting for v2" in words(office.page("editor", document))
+    published_again = office.world.new_version(document, "# Three\n\nText")
+    office.send("editor", document, "staleness", staleness="withhold")
+    office.world.publish(document, version=published_again)
+    assert "readers are told that the document is being updated, and v1 is not shown" in words(
+        office.page("editor", document)
+    )
+
+
 # In force when it is searchable
 
 
@@ -394,8 +424,6 @@ def test_many_come_into_force_some_at_a_time(world: World, building: Pipeline, m
 
 
 def test_a_failed_index_leaves_the_version_before_in_force(world: World) -> None:
-    from tests.db.looking import kill
-
     document = world.upload()
     second_version(world, document, staleness="publish_when_ready")
     kill(claim())
@@ -412,3 +440,48 @@ def test_a_version_superseded_while_it_waits_never_comes_into_force(world: World
     finish()
     assert fresh(document).published_version == 3
     assert Publication.objects.get(document=document, version_number=2).published_at is None
+
+
+# The API
+
+
+def test_integrators_choose_it(world: World) -> None:
+    document = world.upload()
+    editor, reader = Caller(world.editor), Caller(world.member("rita"))
+    body = {"policy": "serve_previous", "maxStalenessSeconds": 90, "pastMaximum": "withhold"}
+    assert editor.call("PUT", at(document, "freshness"), body).code == "invalid", "without a revision"
+    answer = editor.call("PUT", at(document, "freshness"), body, if_match='"1"')
+    assert (answer.status, answer.headers["ETag"]) == (200, '"2"')
+    chosen = {**body, "secondsBehind": None, "isTooStale": False}
+    assert answer.json["freshness"] == editor.get(at(document)).json["freshness"] == chosen
+    assert editor.call("PUT", at(document, "freshness"), {**body, "revision": 1}).code == "stale_revision"
+    for wrong in ({"policy": "sometimes"}, {**body, "maxStalenessSeconds": None}, {**body, "maxStalenessSeconds": 0}):
+        assert editor.call("PUT", at(document, "freshness"), {**wrong, "revision": 2}).status == 400
+    world.publish(document)
+    assert reader.call("PUT", at(document, "freshness"), {**body, "revision": 3}).status == 403
+    assert reader.get(at(document)).json["freshness"] is None, "how it is kept is its editors' to know"
+    answer = editor.call("PUT", at(document, "freshness"), {"policy": "withhold", "revision": 3})
+    assert (answer.json["freshness"]["maxStalenessSeconds"], answer.json["freshness"]["pastMaximum"]) == (None, "alert")
+
+
+def test_a_publish_says_whether_it_is_in_force(world: World) -> None:
+    document = world.upload()
+    second_version(world, document, staleness="publish_when_ready")
+    editor = Caller(world.editor)
+    revision = fresh(document).revision
+    waits = editor.post(at(document, "publish"), {"revision": revision}).json
+    assert (waits["inForce"], waits["publishedVersion"], waits["versionNumber"]) == (False, 1, 2)
+    finish()
+    again = editor.post(at(document, "publish"), {"revision": revision + 1}).json
+    assert (again["inForce"], again["publishedVersion"], again["indexState"]) == (True, 2, "SEARCHABLE")
+
+
+def test_who_is_waiting_is_told_over_the_api(world: World, held: Document) -> None:
+    ann, ben = Caller(world.member("ann")), Caller(world.member("ben"))
+    answer = ann.get(at(held, "versions/1/content"))
+    assert (answer.status, answer.code) == (409, "being_updated")
+    assert ann.get(at(held)).json["notices"] == ["“Prices” is not shown until its new version is searchable."]
+    assert ben.get(at(held, "versions/1/content")).status == ben.get(at(held)).status == 404
+    found = ann.get(f"search?tenant={world.tenant.slug}&q=limit").json
+    assert [notice["code"] for notice in found["notices"]] == ["words_only", "being_updated"]
+    assert found["hits"] == []

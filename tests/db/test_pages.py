@@ -195,7 +195,18 @@ class TestPassage:
         )
         office.world.new_version(document, "# Two\n\nNew text.")
         office.world.publish(document)
-        assert self.open(office, "reader", document).status_code == 404
+        answer = self.open(office, "reader", document)
+        assert answer.status_code == 200
+        assert "“Travel” is not shown until its new version is searchable." in words(answer)
+        assert "200 yuan" not in words(answer)
+        assert self.open(office, "outsider", document).status_code == 404
+        download = office.get("reader", "original", document.pk, 1)
+        assert (download.status_code, "being updated" in words(download)) == (409, True)
+        office.clients["reader"].post(reverse("set_language"), {"language": "zh-hans", "next": "/"})
+        assert "《Travel》正在更新" in words(self.open(office, "reader", document))
+        found = words(office.get("reader", "search", q="yuan"))
+        assert "正在更新" in found
+        assert "没有找到" not in found
 
 
 class TestSite:

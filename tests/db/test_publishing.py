@@ -19,10 +19,9 @@ from documents.errors import (
 )
 from documents.models import AuditEvent, Publication, ReadRule, StoredContent
 from documents.readers import Reader, readers_of
-from indexing import queue, sink
+from indexing import port, queue, sink
 from indexing.errors import Superseded
 from indexing.models import IndexTask
-from indexing.states import PipelineRole
 from tests.db.looking import finish, found, fresh, kill, second_version, shown, task
 from tests.db.staging import claim, finished, stage
 from tests.factories import World, make_world
@@ -70,10 +69,10 @@ def test_publish_is_one_transaction(world: World, monkeypatch: pytest.MonkeyPatc
         assert not model.objects.exists()
 
 
-def test_an_index_that_refuses_refuses_the_publish(world: World) -> None:
+def test_an_index_that_refuses_refuses_the_publish(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is ever published unindexed in silence."""
     document = world.upload()
-    world.tenant.pipelines.update(role=PipelineRole.RETIRED)
+    monkeypatch.setattr(port, "pipelines_to_fill", lambda tenant_id: [])
     with pytest.raises(Conflict):
         world.publish(document)
     assert fresh(document).requested_version is None
@@ -293,15 +292,6 @@ def test_a_finish_that_is_late_promotes_nothing_over_a_newer_version(world: Worl
     with pytest.raises(Superseded):
         sink.finish(old, manifest)
     assert (fresh(document).published_version, shown(document)) == (2, ("SEARCHABLE", 2))
-
-
-def test_only_the_serving_pipeline_promotes(world: World) -> None:
-    document = world.upload()
-    publishing.set_staleness(actor=world.editor, document_id=document.pk, revision=None, staleness="publish_when_ready")
-    world.publish(document)
-    world.tenant.pipelines.update(role=PipelineRole.BUILDING)
-    finish()
-    assert fresh(document).published_version is None
 
 
 def test_an_unknown_policy_is_refused(world: World) -> None:
