@@ -157,6 +157,9 @@ class RecomputeItemAdmin(OverseersOnly, ItemModelAdmin):
         view = self.admin_site.admin_view(self.changelist_view)
         return [path("", view, name="indexing_recomputeitem_changelist")]
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return False  # reached from the runs: no entry in the menu
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecomputeItem]:
         title = Document.objects.filter(pk=OuterRef("document_id")).values("title")
         seen = tenants_where(request.user, OVERSEEING_ROLES).values("pk")
