@@ -16,6 +16,7 @@ from indexing.pipelines import has_vector_index
 from indexing.search import search
 from tests.db.test_lifecycle import published, serving, work
 from tests.factories import World, make_world
+from tests.processes import child_environment, spawn
 from tests.provider_stub import ProviderStub
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
@@ -79,15 +80,17 @@ def test_from_one_model_to_another_and_back(world: World, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_build_fills_in_with_worker_processes_and_builds_the_index_last(world: World) -> None:
+def test_build_fills_in_with_worker_processes_and_builds_the_index_last(world: World, provider: ProviderStub) -> None:
     for number in range(3):
         published(world, f"# Rule {number}\n\nThe limit is {number} yuan.")
     work(world)
-    new = create(world)
-    built = run("build", str(new), "--tenant", world.tenant.slug, "--processes", "2")[0]
-    assert (built["applied"], built["vectorIndex"]) == (3, True)
-    again = run("build", str(new), "--tenant", world.tenant.slug)[0]
-    assert again["pending"] == 0
+    new, tenant = create(world), world.tenant.slug
+    env = child_environment(KB_EMBEDDING_URL=provider.url, KB_EMBEDDING_MODEL="stub", KB_EMBEDDING_DIMENSIONS="64")
+    arguments = ("pipeline", "build", str(new), "--tenant", tenant, "--processes", "2", "--format", "json")
+    for _again in range(2):
+        out, err = spawn(*arguments, env=env).communicate(timeout=100)
+        told = json.loads(out)
+        assert (told["applied"], told["pending"], told["vectorIndex"]) == (3, 0, True), err
 
 
 def test_a_tenant_that_is_refused_stops_no_other(world: World) -> None:
