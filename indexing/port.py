@@ -6,13 +6,13 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Case, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Exists, F, FloatField, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
 from documents.errors import Conflict
-from documents.models import Document, Publication
+from documents.models import Document, Publication, ReadRule
 from documents.ports import IndexState, IndexTicket
 from documents.querysets import DocumentQuerySet
 from indexing import messages, pauses, queue, remarks
@@ -132,7 +132,14 @@ class PostgresSearchIndex:
                 default=Value(IndexState.INDEXING),
             ),
         )
-        behind = Q(is_behind=True, withdrawn_at=None, deleted_at=None, _pointer__lt=F("requested_version"))
+        readers = ReadRule.objects.filter(document=OuterRef("pk"), version_number=OuterRef("requested_version"))
+        behind = Q(
+            Exists(readers),  # else nobody waits
+            is_behind=True,
+            withdrawn_at=None,
+            deleted_at=None,
+            _pointer__lt=F("requested_version"),
+        )
         age = Func(
             CombinedExpression(Now(), "-", F("_asked_at")),
             function="EXTRACT",

@@ -240,7 +240,7 @@ def _ago_seconds(seconds: float | None) -> str:
 
 
 def _too_stale(document: Any) -> str:
-    if not document.is_too_stale or not document.has_readers:
+    if not document.is_too_stale:
         return ""
     facts = {
         "asked": version_words(document.requested_version),

@@ -2,7 +2,8 @@
 
 -- name: check
 -- Raise an alert for each document that has become too stale, once, and end those whose staleness is over; told are both, with
--- why it ended. Only where readers had an older version: of a first one nothing is stale. No row: nothing has changed.
+-- why it ended. Only where readers had an older version, of a first one nothing is stale, and where somebody may read the new one.
+-- No row: nothing has changed.
 WITH late AS MATERIALIZED (
     SELECT d.id AS document_id, d.requested_version AS version_number, since.at AS behind_since, allowed.seconds AS max_seconds
       FROM document d
@@ -12,6 +13,7 @@ WITH late AS MATERIALIZED (
      CROSS JOIN LATERAL (SELECT min(pu.requested_at) AS at FROM publication pu
                           WHERE pu.document_id = d.id AND pu.version_number > p.version_number AND pu.withdrawn_at IS NULL) since
      WHERE d.is_behind AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
+       AND EXISTS (SELECT 1 FROM read_rule r WHERE r.document_id = d.id AND r.version_number = d.requested_version)
        AND since.at < statement_timestamp() - allowed.seconds * interval '1 second'),
 over AS MATERIALIZED (
     SELECT a.document_id FROM staleness_alert a

@@ -289,6 +289,17 @@ def test_a_staleness_ends_by_what_people_do(world: World, how: str) -> None:
     assert (checked.raised, checked.ended) == ((), ()), "no flapping"
 
 
+def test_nobody_waits_for_what_nobody_may_read(world: World) -> None:
+    document = world.upload()
+    second_version(world, document)
+    time_goes_by(document, seconds=HOUR + 1)
+    freshness.check()
+    command = {"actor": world.editor, "document_id": document.pk, "revision": None}
+    publishing.set_readers(**command, readers=[])
+    assert [one.ended_by for one in freshness.check().ended] == ["changed"]
+    assert (behind(document).behind_seconds, behind(document).is_too_stale) == (None, False)
+
+
 def test_another_staleness_is_another_alert(world: World) -> None:
     document = world.upload()
     second_version(world, document)
