@@ -28,9 +28,9 @@ WHOLE = [
 TYPES = {
     "bigint": "after past run past_tenant past_fair past_id tenant task actor user count content",
     "int": "past_priority version pipeline generation attempts max_failures priority done total depth limit cap dimensions "
-    "charge start end size shard shards outages throttles openings requests texts serving candidate most",
+    "charge start end size shard shards outages throttles openings requests texts serving candidate most default",
     "uuid": "document after_document",
-    "uuid[]": "keep documents only_documents",
+    "uuid[]": "keep documents only_documents nearer_than",
     "timestamptz": "indexed_before",
     "int[]": "paused same",
     "bigint[]": "sets gone kept timed_out tenants",
