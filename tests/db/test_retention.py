@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, connections
+from django.utils import timezone
 
 from documents import holds, publishing, purging
 from documents.hold_models import Hold
@@ -22,6 +25,7 @@ from indexing.models import (
 )
 from indexing.orphans import Counts, remove_retired
 from indexing.pipelines import serving_pipeline
+from indexing.recompute_models import RecomputeItem, RecomputeRun
 from indexing.retention_models import Citation, OrphanSet
 from indexing.states import TaskType
 from tests.db.aging import days_pass, sets, swept
@@ -41,6 +45,10 @@ WINDOW, STAGED = 4, 8  # days after which replaced and staged chunks leave, by d
 @pytest.fixture
 def operator(world: World) -> User:
     return world.member(f"{world.tenant.slug}-operator", role="operator")
+
+
+def ago(days: float) -> datetime:
+    return timezone.now() - timedelta(days=days)
 
 
 def served_twice(world: World) -> Document:
@@ -369,6 +377,32 @@ class TestTasksAndLogs:
         assert swept("pointerMoves", batch=1) == moves
         assert swept("taskEvents", batch=2) > 0
         assert set(TaskEvent.objects.values_list("task_id", flat=True)) == {waiting}, "it may still be asked for"
+
+    def test_manifests_of_ended_bulk_runs_leave_with_their_run(self, world: World) -> None:
+        document = served_twice(world)
+        pipeline = serving_pipeline(world.tenant.pk)
+        assert pipeline is not None
+        ended, open_run = (
+            RecomputeRun.objects.create(
+                pipeline=pipeline, chosen={}, rebuild=False, digest=digest, started_at=ago(500), ended_at=end
+            )
+            for digest, end in (("a", ago(400)), ("b", None))
+        )
+        for run in (ended, open_run):
+            RecomputeItem.objects.create(
+                run=run, tenant_id=world.tenant.pk, document_id=document.pk, version_number=2, generation=1
+            )
+        assert swept("bulkRuns", batch=1) == 1
+        assert list(RecomputeRun.objects.all()) == [open_run]
+
+    def test_outages_of_providers_leave_after_a_year(self) -> None:
+        with connections["owner"].cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO provider_event (provider, kind, code, detail, actor_name) VALUES ('p', 'opened', '', '', '')"
+            )
+        assert swept("providerEvents") == 0
+        days_pass(366)
+        assert swept("providerEvents") == 1
 
     def test_the_trail_stays_unless_somebody_says_otherwise(self, world: World, settings) -> None:
         world.upload()
