@@ -43,6 +43,7 @@ class Attempt:
         self.missing: list[StagedChunk] = []  # once prepared: what is not stored yet
         self._manifest: Manifest
         self._facts: dict[str, Any] = {}
+        self._data: bytes | None = None
 
     def begin(self) -> None:
         """Load what the task is about. Raises a `CancelledError` if nobody wants the result any more."""
@@ -63,6 +64,7 @@ class Attempt:
         self._step(Stage.SPLIT)
         chunks = self._split(parsed, self.embedder)
         verification = self._verify(parsed, chunks)  # before any vector is paid for
+        self._data = None  # the rest does not need its memory
         self._manifest = Manifest.of(
             self._situate(parsed, verification.corrected(chunks)),
             lease=self.lease,
@@ -110,6 +112,12 @@ class Attempt:
         return parsed
 
     def _read(self) -> bytes:
+        """The original, once: it is parsed, and then looked into again."""
+        if self._data is None:
+            self._data = self._fetch()
+        return self._data
+
+    def _fetch(self) -> bytes:
         stored = retrying(lambda: StoredContent.objects.get(pk=self._facts["content_id"]))
         try:
             return content.read(stored)

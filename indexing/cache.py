@@ -10,6 +10,7 @@ import json
 import logging
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -150,5 +151,11 @@ def _note(lease: Lease, digests: list[str]) -> None:
 
 
 def literal(vector: Vectors) -> str:
-    """A vector as a pgvector literal, each number in the shortest form that reads back as the same float32."""
-    return "[" + ",".join(map(str, np.asarray(vector, dtype=np.float32))) + "]"
+    """A vector as a pgvector literal. Nine digits read back as the same float32; the shortest numbers that do, one by one, took
+    three times as long."""
+    return _format(len(vector)) % tuple(np.asarray(vector, dtype=np.float32).tolist())
+
+
+@cache
+def _format(dimensions: int) -> str:
+    return f"[{','.join(['%.9g'] * dimensions)}]"

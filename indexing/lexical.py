@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 TOKENIZER_REVISION = "cjk-bigrams-1"
 MAX_POSITION = 16383  # PostgreSQL's limit in a tsvector
@@ -88,7 +89,15 @@ def normalise(text: str) -> str:
 
 def index_tokens(text: str) -> list[str]:
     """All tokens of a text in order: for a CJK run each character and each pair, else each word."""
-    return [token for token, _, _ in _tokens(normalise(text))]
+    found: list[str] = []
+    for run in _RUNS.findall(normalise(text)):  # as `_tokens`, whose places cost more than the tokens
+        if _IS_CJK.match(run):
+            for first, second in pairwise(run):
+                found += (first, first + second)
+            found.append(run[-1])
+        else:
+            found.append(run[:MAX_TOKEN])
+    return found
 
 
 def token_spans(text: str) -> list[tuple[str, int, int]]:
@@ -152,19 +161,29 @@ def query_tokens(text: str) -> list[str]:
 def tsvector(*texts: str) -> str:
     """The tokens of `texts` as a tsvector literal with positions, to be cast with `::tsvector`. A monster of a text is
     searchable by its beginning: what does not fit is left out."""
+    tokens = [token for text in texts for token in index_tokens(text)]
     positions: defaultdict[str, list[int]] = defaultdict(list)
-    position = size = 0
-    for text in texts:
-        for token in index_tokens(text):
-            position += 1
-            size += 2 if token in positions else len(token.encode()) + 5  # with its alignment and count
-            if size > MAX_BYTES:
-                break
-            if len(positions[token]) < 255:
-                positions[token].append(min(position, MAX_POSITION))
+    for position, token in enumerate(_fitting(tokens), 1):
+        positions[token].append(position if position < MAX_POSITION else MAX_POSITION)
     return " ".join(
-        f"{quoted(token)}:{','.join(map(str, dict.fromkeys(places)))}" for token, places in sorted(positions.items())
+        # A token is made of letters and digits: nothing in it needs an escape.
+        f"'{token}':{','.join(map(str, dict.fromkeys(places[:255])))}"
+        for token, places in sorted(positions.items())
     )
+
+
+def _fitting(tokens: list[str]) -> list[str]:
+    """The first tokens that are at most `MAX_BYTES` with their positions."""
+    if sum(map(len, tokens)) * 4 + len(tokens) * 5 <= MAX_BYTES:
+        return tokens
+    known: set[str] = set()
+    size = 0
+    for count, token in enumerate(tokens):
+        size += 2 if token in known else len(token.encode()) + 5  # with its alignment and count
+        if size > MAX_BYTES:
+            return tokens[:count]
+        known.add(token)
+    return tokens
 
 
 def quoted(token: str) -> str:

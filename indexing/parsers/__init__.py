@@ -46,6 +46,7 @@ _MODULES = {
     TEXT: "indexing.parsers.text",
     JSON: "indexing.parsers.json_file",
     **dict.fromkeys(IMAGES, "indexing.parsers.image"),
+    **dict.fromkeys(CODE_LANGUAGES, "indexing.parsers.code"),
 }
 _SCANNED = (PDF, DOCX, PPTX, XLSX, *IMAGES)  # their parsers take the document's scans, too
 
@@ -75,11 +76,16 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans | None =
     kept, if anywhere. Raises
     `UnsupportedDocument`, `DocumentCorrupt`, `DocumentEncrypted`, `DocumentTooLarge` or `NoText`.
     """
-    if media_type in CODE_LANGUAGES:
-        return cast(CodeParser, import_module("indexing.parsers.code")).parse(content, media_type)
-    module = _MODULES.get(media_type)
+    module = module_of(media_type)
     if module is None:
         raise UnsupportedDocument()
+    if media_type in CODE_LANGUAGES:
+        return cast(CodeParser, import_module(module)).parse(content, media_type)
     if media_type in _SCANNED:
         return cast(ScanParser, import_module(module)).parse(content, scans)
     return cast(Parser, import_module(module)).parse(content)
+
+
+def module_of(media_type: str) -> str | None:
+    """The name of the module that reads files of this type; None if none does."""
+    return _MODULES.get(media_type)

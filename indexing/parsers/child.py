@@ -1,24 +1,28 @@
-"""The process in which one file is read: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
+"""The process in which files are read: `python -m indexing.parsers.child`. See `indexing.parsers.sandbox`.
 
-Arguments: the verb (one of `VERBS`), media type, bytes of address space, seconds of processor time, the parent's process id.
-On standard input come a line of JSON, the rest of the wish, and the file's content. To standard output go lines of JSON: while
-parsing `{"scan": …}` for each scanned page as soon as it is read, at the end the verb's answer or
-`{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
+It is forked for each file (`indexing.parsers.forkserver`). A fork reads a line of JSON, the rest of the wish, and the file's
+content. It answers in lines of JSON: while parsing `{"scan": …}` for each scanned page as soon as it is read, at the end the
+verb's answer or `{"error": {"code", "detail"}}`. It tells nothing else: no traceback, which could quote the document.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import json
 import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import IO, Any
 
 from indexing.errors import IndexingError, ParseCrashed
-from indexing.parsers import limits, parse
+from indexing.parsers import limits, module_of, parse
+from indexing.parsers.forkserver import serve
 from indexing.parsers.lockdown import lock_down
 from indexing.parsers.scans import ScannedPage, Scans
 
@@ -26,15 +30,27 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    verb, media_type = sys.argv[1:3]
-    memory_bytes, cpu_seconds, parent = map(int, sys.argv[3:6])
+    serve(partial(work, os.getpid()), prepare)
+
+
+def prepare(told: Mapping[str, Any]) -> None:
+    """In the server: import what the fork will need, so that the next ones have it."""
+    module = "indexing.verification" if told["verb"] == "verify" else module_of(told["mediaType"])
+    if module and module not in sys.modules:
+        with contextlib.suppress(ImportError):  # the fork tells
+            import_module(module)
+        gc.freeze()  # a collection in a fork would copy the memory that it shares
+
+
+def work(parent: int, source: int, answer: int, told: Mapping[str, Any]) -> None:
+    """In the fork: one file, behind its limits and locks."""
     die_with(parent)
-    limit(memory_bytes, cpu_seconds)
-    answer = _own_the_answer()
-    lock_down(with_fonts=verb == "render")
-    head, _, content = sys.stdin.buffer.read().partition(b"\n")
+    limit(told["memoryBytes"], told["cpuSeconds"])
+    lock_down(with_fonts=told["verb"] == "render")
+    with os.fdopen(source, "rb") as file:
+        head, _, content = file.read().partition(b"\n")
     with os.fdopen(answer, "wb") as stream:
-        stream.write(_result(verb, content, media_type, json.loads(head), stream))
+        stream.write(_result(told["verb"], content, told["mediaType"], json.loads(head), stream))
 
 
 def parsed(content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> dict[str, object]:
@@ -75,7 +91,7 @@ def die_with(parent: int) -> None:
 
 
 def limit(memory_bytes: int, cpu_seconds: int) -> None:
-    """Set by the child itself, before any parser is imported: code between fork and exec is unsafe under threads."""
+    """Set by the process itself, before it sees its file."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # At the first limit comes a signal that tells the parent why, at the second one that could mean anything. The first is
     # raised by the parent for each scanned page, where systems can do that.
@@ -88,15 +104,6 @@ def limit(memory_bytes: int, cpu_seconds: int) -> None:
         (resource.RLIMIT_NPROC, limits.PROCESSES),
     ):
         resource.setrlimit(kind, (value, value))
-
-
-def _own_the_answer() -> int:
-    """A descriptor for the answer alone: what libraries print goes nowhere."""
-    answer = os.dup(sys.stdout.fileno())
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.dup2(nowhere, sys.stderr.fileno())
-    return answer
 
 
 def _result(verb: str, content: bytes, media_type: str, wish: dict[str, Any], stream: IO[bytes]) -> bytes:

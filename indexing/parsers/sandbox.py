@@ -1,7 +1,7 @@
 """Read a file in a child process with limits: files are untrusted, and parsers loop, explode and crash.
 
-The child also keeps the caller's threads alive: a parser may hold Python's global lock for minutes. It is started with
-`subprocess`, without code between fork and exec, so that any thread of any process may call this.
+The child also keeps the caller's threads alive: a parser may hold Python's global lock for minutes. It is a fork of a server
+that this process starts with its first file (`indexing.parsers.forkserver`); any thread of any process may call this.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import os
 import resource
 import selectors
 import signal
-import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import IO, Any, TypeVar
 from indexing.blocks import ParsedDocument
 from indexing.errors import IndexingError, ParseCrashed, ParseTimeout
 from indexing.parsers import limits
+from indexing.parsers.forkserver import Fork, ForkServer, ServerLost
 from indexing.parsers.scans import ScannedPage
 from indexing.rendering import Picture
 from indexing.verification import Claim, Verification, is_plain, verify
@@ -31,6 +32,8 @@ from indexing.verification import Claim, Verification, is_plain, verify
 CHILD_MODULE = "indexing.parsers.child"
 Answer = TypeVar("Answer")
 
+_servers: dict[tuple[int, str], ForkServer] = {}  # by process and module
+_servers_lock = threading.Lock()
 _ROOT = Path(__file__).resolve().parents[2]
 # With what says where Python's packages are: the child needs the same ones.
 _KEPT_ENVIRONMENT = (
@@ -126,23 +129,33 @@ def _asked(
         source.write(json.dumps(wish).encode() + b"\n")
         source.write(content)
         source.seek(0)
-        cpu_seconds = math.ceil(timeout)
-        child = _start(source, verb, media_type, memory_bytes, cpu_seconds)
-        told = 0
+        child = _start(source, verb, media_type, memory_bytes, math.ceil(timeout))
         try:
-            for line in _lines(child, timeout):
-                answer = _understood(line)
-                if "scan" not in answer:
-                    return _result(answer, understand)
-                told += 1
-                if told > limits.SCANNED_PAGES:  # a child that has gone wrong must not live for ever
-                    raise ParseCrashed()
-                _allow(child, cpu_seconds * (told + 1))
-                hear(answer["scan"])
-        except TimeoutError:
-            raise _timeout(timeout) from None
+            return _result(_last_word(child, timeout, hear), understand)
+        except (ParseCrashed, ParseTimeout):
+            # Whatever the file found out by that: the next one finds other addresses.
+            _take_another_than(child.server)
+            raise
         finally:
-            _end(child)
+            child.end()
+
+
+def _last_word(child: Fork, timeout: float, hear: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The answer, after all that it tells before. Raises `ParseTimeout` or `ParseCrashed` if there is none."""
+    told = 0
+    try:
+        for line in _lines(child, timeout):
+            answer = _understood(line)
+            if "scan" not in answer:
+                return answer
+            told += 1
+            if told > limits.SCANNED_PAGES:  # a child that has gone wrong must not live for ever
+                raise ParseCrashed()
+            _allow(child, math.ceil(timeout) * (told + 1))
+            hear(answer["scan"])
+    except TimeoutError:
+        raise _timeout(timeout) from None
+    child.end()
     raise _timeout(timeout) if child.returncode == -signal.SIGXCPU else ParseCrashed()
 
 
@@ -150,27 +163,38 @@ def _timeout(seconds: float) -> ParseTimeout:
     return ParseTimeout(limits.SECONDS % {"limit": f"{math.ceil(seconds):,}"})
 
 
-def _start(
-    source: IO[bytes], verb: str, media_type: str, memory_bytes: int, cpu_seconds: int
-) -> subprocess.Popen[bytes]:
-    """In a process group of its own, with nothing secret in its environment."""
-    kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
-    arguments = [verb, media_type, str(memory_bytes), str(cpu_seconds), str(os.getpid())]
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
-        [sys.executable, "-m", CHILD_MODULE, *arguments],
-        stdin=source,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=_ROOT,
-        env={**kept, **_ONE_THREAD},
-        start_new_session=True,
-    )
+def _start(source: IO[bytes], verb: str, media_type: str, memory_bytes: int, cpu_seconds: int) -> Fork:
+    """In a process group of its own, with nothing secret in its environment. Raises `ParseCrashed` if there is no starting."""
+    told = {"verb": verb, "mediaType": media_type, "memoryBytes": memory_bytes, "cpuSeconds": cpu_seconds}
+    for _ in range(2):  # the server may have ended because nothing was to be done
+        server = _server()
+        try:
+            return server.start(source, told)
+        except ServerLost:
+            _take_another_than(server)
+    raise ParseCrashed()
 
 
-def _lines(child: subprocess.Popen[bytes], timeout: float) -> Iterator[bytes]:
+def _server() -> ForkServer:
+    """This process's server: one that it inherited would answer its parent, too."""
+    key = (os.getpid(), CHILD_MODULE)
+    with _servers_lock:
+        if key not in _servers:
+            kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+            _servers[key] = ForkServer([sys.executable, "-m", CHILD_MODULE], cwd=_ROOT, env={**kept, **_ONE_THREAD})
+        return _servers[key]
+
+
+def _take_another_than(server: ForkServer) -> None:
+    with _servers_lock:
+        for key in [key for key, known in _servers.items() if known is server]:
+            del _servers[key]
+    server.retire()
+
+
+def _lines(child: Fork, timeout: float) -> Iterator[bytes]:
     """What the child writes until it closes its end. Raises `TimeoutError` when no line comes in `timeout` seconds, or
     `ParseCrashed`."""
-    assert child.stdout is not None
     written, whole = bytearray(), 0
     deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -194,21 +218,12 @@ def _lines(child: subprocess.Popen[bytes], timeout: float) -> Iterator[bytes]:
                 deadline = time.monotonic() + timeout
 
 
-def _allow(child: subprocess.Popen[bytes], cpu_seconds: int) -> None:
+def _allow(child: Fork, cpu_seconds: int) -> None:
     """Raise the child's limit of processor time, which it cannot do itself."""
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError):
             _, most = resource.prlimit(child.pid, resource.RLIMIT_CPU)
             resource.prlimit(child.pid, resource.RLIMIT_CPU, (min(cpu_seconds, most), most))
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child's whole group, which is its own as long as it is not waited for, and collect it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # all of it has ended
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    if child.stdout is not None:
-        child.stdout.close()
 
 
 def _understood(line: bytes) -> dict[str, Any]:

@@ -92,7 +92,6 @@ class Scene:
         self._switch(name)
         try:
             with psycopg.connect(host=self._host, user="postgres", dbname=name, autocommit=True) as self.superuser:
-                self.superuser.execute("VACUUM ANALYZE")
                 yield
         finally:
             self._switch(PREPARED)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import resource
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import IO, Any
 from documents.media_types import UnsupportedFile, detect
 from indexing.errors import IndexingError
 from indexing.parsers import sandbox
+from indexing.parsers.forkserver import Fork
 from tests.hostile.catalogue import HARMLESS, REFUSED, HostileFile, every_file
 from tests.hostile.make import NOWHERE
 
@@ -45,7 +45,7 @@ class Peaks:
         self._watch = threading.Thread()
 
     def __enter__(self) -> Peaks:
-        def starting(source: IO[bytes], *arguments: Any) -> subprocess.Popen[bytes]:
+        def starting(source: IO[bytes], *arguments: Any) -> Fork:
             child = self._start(source, *arguments)
             self._watch = threading.Thread(target=self._look, args=[child.pid])
             self._watch.start()

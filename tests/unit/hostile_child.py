@@ -60,6 +60,13 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> Pars
             return ParsedDocument(media_type, _attempted(DEEDS[deed, argument.partition(" ")[0]], argument), ())
         case "environment":
             return ParsedDocument(media_type, "\n".join(sorted(os.environ)), ())
+        case "descriptors":
+            return ParsedDocument(media_type, " ".join(map(str, filter(_is_open, range(64)))), ())
+        case "parent":
+            return ParsedDocument(media_type, str(os.getppid()), ())
+        case "remember":
+            known, os.environ["REMEMBERED"] = os.environ.get("REMEMBERED", "nothing"), argument
+            return ParsedDocument(media_type, known, ())
         case "limits":
             import resource
 
@@ -67,6 +74,14 @@ def parse(content: bytes, media_type: str, file_name: str, scans: Scans) -> Pars
             limits = [resource.getrlimit(getattr(resource, name))[0] for name in names]
             return ParsedDocument(media_type, " ".join(map(str, limits)), (), title=file_name)
     return ParsedDocument(media_type, "parsed", ())
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _read_slowly(number: int, seconds: float) -> ScannedPage:

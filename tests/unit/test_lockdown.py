@@ -88,6 +88,7 @@ def test_packages_that_are_installed_elsewhere_can_be_read_but_not_the_sites_fol
     (tmp_path / "installed_elsewhere.py").touch()
     around = [sandbox._ROOT, sandbox._ROOT.parent, Path("/")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [tmp_path, *around])))
+    monkeypatch.setattr(sandbox, "_servers", {})  # those that are started now
     assert attempt("python import installed_elsewhere") == "done"
     for path in (f"{sandbox._ROOT}/README.md", "/etc/passwd"):
         assert attempt(f"python read {path}").startswith("PermissionError"), path

@@ -114,6 +114,7 @@ def test_what_a_library_prints_does_not_spoil_the_answer(capfd: pytest.CaptureFi
 
 @pytest.mark.usefixtures("hostile")
 def test_the_child_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_servers", {})  # one that is started now
     for name in ("DATABASE_URL", "KB_SECRET_KEY", "KB_EMBEDDING_API_KEY", "AWS_SECRET_ACCESS_KEY", "PYTHONPATH"):
         monkeypatch.setenv(name, "secret")
     names = run(b"environment").text.split("\n")
