@@ -27,6 +27,7 @@ from indexing.orphans import Counts, remove_retired
 from indexing.pipelines import serving_pipeline
 from indexing.recompute_models import RecomputeItem, RecomputeRun
 from indexing.retention_models import Citation, OrphanSet
+from indexing.statements import FOLDER
 from indexing.states import TaskType
 from tests.db.aging import days_pass, sets, swept
 from tests.db.looking import found, kill
@@ -277,6 +278,23 @@ class TestStaged:
         assert swept("stagedChunks") == 0
         assert sets(document=document) == {(1, 1)}
         assert found(world, word="two") == [1]
+
+
+def test_what_was_left_behind_before_the_migration_is_entered_by_it(world: World) -> None:
+    """The statements of the migration, over data that is there."""
+    served_twice(world)
+    TestStaged().dead(world)
+    entered = set(OrphanSet.objects.values_list("document_id", "version_number", "generation", "kind"))
+    assert {kind for *_, kind in entered} == {"replaced", "abandoned"}
+    OrphanSet.objects.all().delete()
+    text = (FOLDER / "schema" / "0011_retention.sql").read_text(encoding="utf-8")
+    begin, end = (
+        text.index("INSERT INTO orphan_set (tenant_id", text.index("-- What was left behind")),
+        text.index("-- As in 0002, and: nothing"),
+    )
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(text[begin:end])
+    assert set(OrphanSet.objects.values_list("document_id", "version_number", "generation", "kind")) == entered
 
 
 class TestRetired:
