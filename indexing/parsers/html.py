@@ -92,14 +92,14 @@ def _main_pieces(tree: LexborHTMLParser) -> tuple[list[Piece], list[LeftOut]]:
 def _roots(tree: LexborHTMLParser) -> Iterator[LexborNode]:
     """Where the content may be, best first."""
     yield from tree.css(_CONTENT)[:1]
-    articles = tree.css("article")
-    if len(articles) == 1:  # several are a list of texts, each as much the content as the others
-        yield articles[0]
     if tree.body is None:
         return
-    named = tree.css(_NAMED_CONTENT)
-    if named and _characters(named[0]) >= _characters(tree.body) * _MOST:
-        yield named[0]
+    articles = tree.css("article")
+    named = tree.css(_NAMED_CONTENT)[:1]
+    # Several articles are a list of texts, each as much the content as the others; a small one is a teaser or a remark.
+    if alone := [*(articles if len(articles) == 1 else []), *named]:
+        most = _characters(tree.body) * _MOST
+        yield from (root for root in alone if _characters(root) >= most)
     yield tree.body
 
 

@@ -49,6 +49,7 @@ _CONTROLS = {"datalist", "optgroup", "option", "select", "textarea"}
 _FALLBACKS = {"audio", "canvas", "iframe", "noembed", "noframes", "noscript", "object", "video"}
 _NAMES_TEXT = {"dt", "h1", "h2", "h3", "h4", "h5", "h6", "summary"}
 _NAVIGATION = {"aside", "footer", "nav"}
+_QUOTED = ("blockquote", "figure")  # their footers say whose words these are
 _ROLES = {
     "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation", "search", "toolbar",
 }  # fmt: skip
@@ -94,6 +95,8 @@ def fate(node: LexborNode, *, inside_content: bool) -> Fate:
         return Fate.KEPT
     if tag == "header":
         return Fate.KEPT if inside_content else Fate.NAVIGATION
+    if tag == "footer" and node.parent is not None and node.parent.tag in _QUOTED:
+        return Fate.KEPT
     if tag == "aside" and inside_content and _is_remark(attributes, names):
         return Fate.KEPT
     if tag in _NAVIGATION or role in _ROLES or attributes.get("aria-modal") == "true":

@@ -12,13 +12,14 @@ from indexing.parsers.assemble import Piece
 from indexing.parsers.clean import join_lines, one_line
 from indexing.parsers.html_drawings import words_of
 from indexing.parsers.html_furniture import Aside, Fate, fate
+from indexing.parsers.html_lists import ListNumbers
 from indexing.parsers.html_math import formula, is_displayed
 from indexing.parsers.html_tables import is_layout, read_table
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = {
     "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
-    "dt", "fieldset", "figcaption", "figure", "form", "header", "hr", "legend", "li", "main", "ol", "p",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li", "main", "ol", "p",
     "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _CONTENT = {"main", "article"}
@@ -34,7 +35,7 @@ class Walker:
 
     Text gathers in `_buffer` until a block begins or ends. A header inside the content keeps only its headings: the
     rest of it is dates, authors and buttons. A header belongs to the text, rather than to the page around it, inside a
-    `<main>` or `<article>`; `content` says how many of these are around what is walked.
+    `<main>`, `<article>` or `<section>`; `content` says how many of the first two are around what is walked.
     """
 
     def __init__(self, aside: Aside, content: int = 0) -> None:
@@ -43,8 +44,9 @@ class Walker:
         self._pieces: list[Piece] = []
         self._buffer: list[str] = []
         self._level: int | None = None  # of the open heading
-        self._counters: list[int | None] = []  # per open list: the next number, None for bullets
+        self._lists: list[ListNumbers] = []  # the open ones
         self._marker: str | None = None  # what the open list item's first text starts with
+        self._sections = 0
         self._headers = 0
         self._captions = 0
         self._readings: list[str] = []  # of the open ruby
@@ -72,7 +74,7 @@ class Walker:
             self._buffer.append(node.attributes.get("alt") or "")
         elif (source := formula(node)) is not None:
             self._take_formula(node, source)
-        elif (what := fate(node, inside_content=self._content > 0)) is not Fate.KEPT:
+        elif (what := fate(node, inside_content=self._is_of_text(tag))) is not Fate.KEPT:
             self._aside.add(what, node)
         elif tag == "svg":
             self._take_drawing(node)
@@ -94,6 +96,10 @@ class Walker:
             return True
         return False
 
+    def _is_of_text(self, tag: str) -> bool:
+        """Whether a header or a remark belongs to the text. A section's header does, wherever the section stands."""
+        return self._content > 0 or (tag == "header" and self._sections > 0)
+
     def _take_formula(self, node: LexborNode, source: str) -> None:
         if is_displayed(node) and self._level is None:
             self._flush()
@@ -113,45 +119,43 @@ class Walker:
     def _open(self, node: LexborNode, tag: str) -> None:
         if self._is_block(node, tag):
             self._flush()
-        if tag in _HEADINGS:
-            self._level = _HEADINGS[tag]
+        if level := _level(node, tag):
+            self._level = level
         elif tag in _CONTENT:
             self._content += 1
+        elif tag == "section":
+            self._sections += 1
         elif tag == "header":
             self._headers += 1
         elif tag == "figcaption":
             self._captions += 1
-        elif tag == "ol":
-            start = node.attributes.get("start") or "1"
-            self._counters.append(int(start) if re.fullmatch(r"-?\d{1,6}", start) else 1)
-        elif tag == "ul":
-            self._counters.append(None)
+        elif tag in ("ol", "ul"):
+            self._lists.append(ListNumbers(node))
         elif tag == "li":
-            number = self._counters[-1] if self._counters else None
-            self._marker = "" if number is None else f"{number}. "
-            if number is not None:
-                self._counters[-1] = number + 1
+            self._marker = self._lists[-1].marker(node) if self._lists else ""
         elif tag == "dd":
             self._marker = ""
 
     def _is_block(self, node: LexborNode, tag: str) -> bool:
         if tag == "button":  # as a word of a sentence or of a heading it is none
             return "aria-expanded" in node.attributes and self._level is None
-        return tag in _BLOCKS or tag in _HEADINGS
+        return tag in _BLOCKS or _level(node, tag) is not None
 
     def _leave(self, node: LexborNode, tag: str) -> None:
         if self._is_block(node, tag):
             self._flush(asks=tag in _ASKS)
-        if tag in _HEADINGS:
+        if _level(node, tag):
             self._level = None
         elif tag in _CONTENT:
             self._content -= 1
+        elif tag == "section":
+            self._sections -= 1
         elif tag == "header":
             self._headers -= 1
         elif tag == "figcaption":
             self._captions -= 1
         elif tag in ("ol", "ul"):
-            self._counters.pop()
+            self._lists.pop()
         elif tag in ("li", "dd"):
             self._marker = None
         elif tag == "ruby" and self._readings:
@@ -173,7 +177,7 @@ class Walker:
         elif match := _FORMULA.fullmatch(text):
             self._pieces.append(Piece(BlockKind.FORMULA, (match[1] or match[2]).strip()))
         elif self._marker is not None:
-            depth = max(len(self._counters) - 1, 0)
+            depth = max(len(self._lists) - 1, 0)
             self._pieces.append(Piece(BlockKind.LIST_ITEM, self._marker + text, depth=depth))
             self._marker = None
         elif asks and _QUESTION.fullmatch(text):
@@ -213,6 +217,14 @@ def children(node: LexborNode) -> list[LexborNode]:
         found.append(child)
         child = child.next
     return found
+
+
+def _level(node: LexborNode, tag: str) -> int | None:
+    """Of a heading, also of one that only its role makes one."""
+    if tag not in _HEADINGS and node.attributes.get("role") == "heading":
+        level = node.attributes.get("aria-level") or ""
+        return int(level) if re.fullmatch("[1-6]", level) else 2
+    return _HEADINGS.get(tag)
 
 
 def _with_answers(pieces: list[Piece]) -> Iterator[Piece]:

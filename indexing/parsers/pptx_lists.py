@@ -9,7 +9,7 @@ from typing import Any
 
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from indexing.parsers.docx_numbering import format_number
+from indexing.parsers.numerals import format_number
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"

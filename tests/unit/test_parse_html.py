@@ -77,6 +77,59 @@ def test_without_main_the_only_article_else_the_body() -> None:
     assert outline(parse(empty_main.encode())) == [("paragraph", "text")]
 
 
+@pytest.mark.parametrize("element", ["article", 'div class="post-content"'])
+def test_a_small_article_on_a_page_is_not_the_page(element: str) -> None:
+    teaser = f"<{element}><p>最新文章</p></{element.split()[0]}>"
+    page = f"<h1>差旅标准</h1><p>一线城市每天不超过五百元，经批准的除外。</p>{teaser}"
+    document = check(parse(page.encode()))
+    assert outline(document) == [
+        ("h1", "差旅标准"),
+        ("paragraph", "一线城市每天不超过五百元，经批准的除外。"),
+        ("paragraph", "最新文章"),
+    ]
+    assert document.left_out == ()
+
+
+def test_a_sections_header_and_a_quotes_source_are_of_the_text() -> None:
+    page = """<header><h1>Site</h1></header><section><header><h2>Fees</h2><p>by A. Author</p></header><p>Ten euros.</p>
+        <footer>Share this</footer></section><blockquote>Never pay.<footer>— A. Judge</footer></blockquote>"""
+    document = check(parse(page.encode()))
+    assert outline(document) == [
+        ("h2", "Fees"),
+        ("paragraph", "Ten euros."),
+        ("paragraph", "Never pay."),
+        ("paragraph", "— A. Judge"),
+    ]
+    assert [part.text for part in document.left_out] == ["Site | by A. Author | Share this"]
+
+
+def test_headings_by_their_role() -> None:
+    page = "<div role=heading aria-level=1>总则</div><p>a</p><div role=heading><b>Scope</b></div><p>b</p>"
+    assert outline(check(parse(page.encode()))) == [
+        ("h1", "总则"),
+        ("paragraph", "a"),
+        ("h2", "Scope"),
+        ("paragraph", "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "numbers"),
+    [
+        ("<ol><li>x<li value=9>x<li>x</ol>", ["1.", "9.", "10."]),
+        ("<ol type=a start=26><li>x<li>x</ol>", ["z.", "aa."]),
+        ("<ol type=A><li>x<ol type=i><li>x<li>x</ol><li>x</ol>", ["A.", "i.", "ii.", "B."]),
+        ("<ol type=I start=' 4'><li>x</ol>", ["IV."]),
+        ("<ol reversed><li>x<li>x</ol>", ["2.", "1."]),
+        ("<ol start=-1 type=a><li>x<li>x<li value=many>x</ol>", ["-1.", "0.", "a."]),
+        ("<ul><li value=3>x</ul>", ["x"]),
+    ],
+)
+def test_items_have_the_numbers_that_browsers_show(source: str, numbers: list[str]) -> None:
+    document = check(parse(source.encode()))
+    assert [block.text.split()[0] for block in document.blocks] == numbers
+
+
 def test_a_recipe_for_cookies_is_no_banner() -> None:
     assert outline(parse(b'<div class="cookie-recipe">Butter</div><div id="onetrust-x">Accept</div>')) == [
         ("paragraph", "Butter")
