@@ -73,10 +73,12 @@ SELECT t.id AS task, tenant.slug AS tenant, d.title, t.version_number AS version
  WHERE t.state = 'DEAD'
  ORDER BY t.finished_at DESC;
 
--- 7. Deleted, and not purged yet: invisible already, their text still stored. Old rows: does the sweep run?
+-- 7. Deleted, and not purged yet: invisible already, their text still stored. Old rows: does the sweep run? Not
+--    for what is held: it stays until the hold is lifted.
 SELECT d.id AS document, tenant.slug AS tenant, d.deleted_at, date_trunc('second', clock_timestamp() - d.deleted_at) AS since,
        (SELECT count(*) FROM chunk c WHERE c.document_id = d.id) AS chunks,
-       (SELECT count(*) FROM index_task t WHERE t.document_id = d.id AND t.state = 'RUNNING') AS still_running
+       (SELECT count(*) FROM index_task t WHERE t.document_id = d.id AND t.state = 'RUNNING') AS still_running,
+       document_is_held(d.id, NULL) AS held
   FROM document d JOIN tenant ON tenant.id = d.tenant_id
  WHERE d.deleted_at IS NOT NULL AND d.purged_at IS NULL
  ORDER BY d.deleted_at;
@@ -103,3 +105,16 @@ SELECT c.id, tenant.slug AS tenant, c.state, c.key, c.size, c.created_at
   FROM stored_content c JOIN tenant ON tenant.id = c.tenant_id
  WHERE c.state <> 'confirmed'
  ORDER BY c.created_at;
+
+-- 11. Under audit hold: what no rule removes, why, and who said so.
+SELECT h.id, tenant.slug AS tenant, h.document_id, coalesce('v' || h.version_number, 'every version') AS held, h.reason,
+       h.placed_by_name AS placed_by, h.placed_at, d.deleted_at
+  FROM document_hold h JOIN document d ON d.id = h.document_id JOIN tenant ON tenant.id = h.tenant_id
+ WHERE h.lifted_at IS NULL
+ ORDER BY h.placed_at;
+
+-- 12. Chunks that no search reaches: how many sets wait for their time to leave, and since when the oldest is counted.
+SELECT tenant.slug AS tenant, o.pipeline_id AS pipeline, o.kind, count(*) AS sets, min(o.counted_from) AS oldest
+  FROM orphan_set o JOIN tenant ON tenant.id = o.tenant_id
+ GROUP BY tenant.slug, o.pipeline_id, o.kind
+ ORDER BY tenant.slug, o.pipeline_id, o.kind;

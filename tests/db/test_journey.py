@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from documents import publishing, uploading
 from documents.api.keys import create_api_key
 from documents.errors import NotFound
+from documents.holds import place_hold
 from indexing import queue
 from indexing.errors import LeaseLost
 from indexing.models import SearchPointer
@@ -78,6 +79,8 @@ def test_the_operators_check_list(stub_world: World, provider: ProviderStub) -> 
     pending = published("pending")
     deleted = world.upload("deleted")
     publishing.delete_document(actor=world.editor, document_id=deleted.pk)
+    operator = world.member("operator", role="operator")
+    hold = place_hold(actor=operator, document_id=deleted.pk, reason="A lawsuit")
 
     assert [(item["task"], item["worker"]) for item in operator_rows("1.")] == [(late, "awake")]
     assert [item["task"] for item in operator_rows("2.")] == [pending]
@@ -85,7 +88,8 @@ def test_the_operators_check_list(stub_world: World, provider: ProviderStub) -> 
     assert {item["task"] for item in operator_rows("4.")} == {dead, waiting, late, pending}
     assert operator_rows("5.") == []
     assert [(item["task"], item["error_code"]) for item in operator_rows("6.")] == [(dead, "EMBEDDING_INPUT_REJECTED")]
-    assert [item["document"] for item in operator_rows("7.")] == [deleted.pk]
+    assert [(item["document"], item["held"]) for item in operator_rows("7.")] == [(deleted.pk, True)]
+    assert [(item["id"], item["held"]) for item in operator_rows("11.")] == [(hold.pk, "every version")]
     assert [(item["late_worker"], item["worker_now"]) for item in operator_rows("8.")] == [("sleepy", "awake")]
     assert {item["state"]: item["tasks"] for item in operator_rows("9.")} == {
         "PENDING": 1,
@@ -93,6 +97,7 @@ def test_the_operators_check_list(stub_world: World, provider: ProviderStub) -> 
         "RETRY_WAIT": 1,
     }
     assert operator_rows("10.") == []
+    assert operator_rows("12.") == []
     assert SearchPointer.objects.get().task_id == done
 
 
