@@ -192,13 +192,14 @@ class RecomputeItemAdmin(OverseersOnly, ItemModelAdmin):
     def task(self, item: RecomputeItem) -> str:
         if item.task_id is None:
             return NOTHING
+        page = reverse("admin:indexing_indextask_change", args=[item.task_id])
         return format_html(
-            '<a href="{}">{}</a>', reverse("admin:indexing_indextask_change", args=[item.task_id]), item.task_id
+            '<span class="kb-label">{}</span> <a href="{}">{}</a>', gettext("index task"), page, item.task_id
         )
 
     @admin.display(description=_("bulk run"))
-    def run_number(self, item: RecomputeItem) -> int:
-        return item.run_id
+    def run_number(self, item: RecomputeItem) -> str:
+        return format_html('<span class="kb-label">{}</span> {}', gettext("bulk run"), item.run_id)
 
 
 def _runs_seen(request: HttpRequest) -> QuerySet[RecomputeRun]:
