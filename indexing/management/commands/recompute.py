@@ -27,10 +27,11 @@ from indexing.recompute import Counts, Plan, Where
 from indexing.recompute_models import RecomputeRun
 from indexing.shutdown import end_with_parent, on_signals
 from indexing.states import Pool
+from indexing.worker import Result
 
 FAILED, USAGE, PARTIAL = 1, 2, 3
 MOST_PROCESSES = 64
-LONGEST_LOOK = 30.0  # seconds between two looks at what waits for another try
+SHORTEST_LOOK, LONGEST_LOOK = 5.0, 30.0  # seconds between two looks at what waits for another try
 TELL = 5.0  # seconds between two lines about how far it is
 KEYS = "document, media-type, source, indexed-before"
 
@@ -120,12 +121,14 @@ class Command(BaseCommand):
         with on_signals(lambda _count: stop.set()):
             telling.start()
             while not stop.is_set():
-                engine.drain(crew, stop=stop)
+                rounds = engine.drain(crew, stop=stop)
                 counts = recompute.refresh(run)
                 if stop.is_set() or not recompute.has_work(run):
                     break
+                # Processes are dear to start: if these found nothing, what waits is held elsewhere, or its provider is out.
+                pause = SHORTEST_LOOK if rounds.total() == rounds[Result.IDLE] else 0.0
                 due = queue.seconds_until_due(pool=Pool.BULK)
-                stop.wait(min(LONGEST_LOOK, max(0.2, due or 0.0)))
+                stop.wait(min(LONGEST_LOOK, max(pause, due or 0.0)))
             stop.set()
         return counts
 

@@ -30,7 +30,7 @@ def prepare(documents: int, *, folder: Path, say: Callable[[str], None]) -> int:
     from django.db import connections
 
     from documents import publishing, tenants, uploading
-    from indexing.models import Pipeline
+    from indexing.models import Pipeline, SearchPointer
     from tests.chaos.race.contents import content_of, everyone, tenant_of
 
     for slug in plan.TENANTS:
@@ -64,6 +64,9 @@ def prepare(documents: int, *, folder: Path, say: Callable[[str], None]) -> int:
     (folder / "documents.json").write_text(json.dumps(known))
     say(f"{documents} documents are published; indexing them")
     _command("run_index_worker", "--drain", "--processes", "2", "--batch", "16")
+    found = SearchPointer.objects.count()
+    if found != documents:
+        raise SystemExit(f"{documents - found} documents are not searchable to begin with: the run would tell nothing")
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM embedding_cache")  # so that the run has to ask for every text
     connections.close_all()
