@@ -29,6 +29,7 @@ __all__ = ["RULES", "Counts", "is_due", "note_run", "remove_retired"]
 
 Found = dict[str, Any] | None
 
+YOUNGEST_LOG, YOUNGEST_TRAIL = 7.0, 365.0  # days
 EVERY = timedelta(hours=20)  # rules that look at whole tables run once a day, whenever the sweep comes by
 
 
@@ -65,11 +66,15 @@ def _aged(
     setting: str,
     count: Callable[[float], Found],
     remove: Callable[[float, int, Stop], int],
+    *,
+    least: float = 0.0,
 ) -> Rule:
-    """A rule over a whole table, run once a day; `count` and `remove` are told an age in seconds."""
+    """A rule over a whole table, run once a day; `count` and `remove` are told an age in seconds, of at least so many days (the
+    owner's functions take nothing younger, sql/schema/)."""
 
     def seconds() -> float:
-        return float(getattr(settings, setting)) * DAY
+        days = float(getattr(settings, setting))
+        return max(days, least) * DAY if days else 0.0
 
     def counted() -> int:
         found = count(seconds()) if seconds() else {"count": 0}
@@ -184,6 +189,7 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_tasks", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_LOG,
     ),
     _aged(
         "bulkRuns",
@@ -195,6 +201,7 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_runs", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_LOG,
     ),
     _aged(
         "taskEvents",
@@ -206,6 +213,7 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_events", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_LOG,
     ),
     _aged(
         "pointerMoves",
@@ -217,6 +225,7 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_moves", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_LOG,
     ),
     _aged(
         "providerEvents",
@@ -228,6 +237,7 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_outages", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_LOG,
     ),
     _aged(
         "auditEvents",
@@ -239,5 +249,6 @@ RULES = (
             _walking,
             lambda seconds, batch, past: row("retention", "forget_trail", seconds=seconds, limit=batch, past=past),
         ),
+        least=YOUNGEST_TRAIL,
     ),
 )

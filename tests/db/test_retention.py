@@ -428,6 +428,12 @@ class TestTasksAndLogs:
         assert swept("auditEvents") == 0
         settings.KB_KEEP_AUDIT_DAYS = 4000
         assert swept("auditEvents") == 1
+        world.upload()
+        settings.KB_KEEP_AUDIT_DAYS = 1
+        days_pass(364)
+        assert swept("auditEvents") == 0, "never under a year"
+        days_pass(2)
+        assert swept("auditEvents") == 1
 
     def test_of_what_is_held_nothing_leaves(self, world: World, operator: User, settings) -> None:
         document = served_twice(world)
