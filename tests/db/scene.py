@@ -26,7 +26,8 @@ def _dead(world: World, document: Document) -> int:
 
 def tampering_scene(world: World) -> tuple[Lease, dict[str, Any]]:
     """A live lease on version 2 of a document whose version 1 is served, and the names: that document, and one that is
-    published (waiting), withdrawn, deleted, deleted under audit hold, waits for its index to come into force, or is of another tenant."""
+    published (waiting), withdrawn, deleted, deleted under audit hold, waits for its index to come into force, or is of
+    another tenant."""
     dead = _dead(world, world.upload(title="Dead"))
     served = world.upload(title="Served")
     world.publish(served)
