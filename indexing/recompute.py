@@ -8,6 +8,7 @@ Whoever calls these services has made sure that the actor may: they are for oper
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ __all__ = [
     "stop",
 ]
 
+MOST_BRIEF = 10  # thousands of documents
 BATCH = 200  # documents locked and ordered in one transaction: a publish of one of them waits for that long
 
 
@@ -121,14 +123,14 @@ def progress(run: RecomputeRun) -> Counts:
 
 def refresh(run: RecomputeRun, *, briefly: bool = False) -> Counts:
     """Enter what became of the documents since, and end the run if that is known of all. Failures are looked at again: their
-    tasks may have been tried anew. `briefly`: no further than to the first thousand pending ones of which none has ended;
-    orders are worked off about as they were listed, so that this tells nearly all and costs the same for any run."""
+    tasks may have been tried anew. `briefly`: some thousands of the pending ones, and no further than to a thousand of which
+    none has ended: orders are worked off about as they were listed, so that this tells nearly all, for any run in a moment."""
     for outcome in (ItemOutcome.PENDING,) if briefly else (ItemOutcome.PENDING, ItemOutcome.FAILED):
         after = 0
-        while True:
+        for number in itertools.count(1):
             found = row("recompute", "settle", run=run.pk, outcome=outcome, after=after)
             assert found is not None, "the statement always returns a row"
-            if found["last"] is None or (briefly and not found["changed"]):
+            if found["last"] is None or (briefly and (not found["changed"] or number == MOST_BRIEF)):
                 break
             after = found["last"]
     row("recompute", "end", run=run.pk)

@@ -347,3 +347,16 @@ def test_applied_is_not_told_of_what_was_not(world: World) -> None:
     assert (
         sqlstate(f"UPDATE recompute_item SET outcome = 'applied' WHERE document_id = '{document.pk}'::uuid") == "KB050"
     )
+
+
+def test_a_brief_look_tells_of_the_first_that_ended(world: World) -> None:
+    first, second = sorted((served(world), served(world)), key=lambda document: document.pk)
+    run = start(world, rebuild=True)
+    lease = claim_bulk()
+    assert lease is not None
+    assert lease.document_id == first.pk
+    finished(lease)
+    assert recompute.refresh(run, briefly=True) == Counts(applied=1, pending=1)
+    publishing.delete_document(actor=world.editor, document_id=second.pk)
+    assert recompute.refresh(run, briefly=True) == Counts(applied=1, deleted=1)
+    assert run.ended_at is not None
