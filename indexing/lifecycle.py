@@ -28,7 +28,7 @@ from indexing.states import PipelineRole
 GATE_HOLDS = timedelta(hours=24)
 """How long an examination speaks for a pipeline. Completeness is looked at again at the switch itself."""
 
-BEHIND = "KB041"  # what the database refuses a switch with that would show something older
+BEHIND = "KB071"  # what the database refuses a switch with that would show something older
 
 BATCH = 1000  # tasks cancelled in one transaction
 

@@ -6,16 +6,28 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from documents.querysets import OVERSEEING_ROLES, tenants_where
+from documents.models import Membership
+from documents.querysets import OPERATING_ROLES, OVERSEEING_ROLES
 
 
 def oversees_any(request: HttpRequest) -> bool:
-    """Whether the user is an editor or operator of some tenant; asked many times a page, answered by one query."""
-    known: bool | None = getattr(request, "_oversees_any", None)
-    if known is None:
-        known = tenants_where(request.user, OVERSEEING_ROLES).exists()
-        request._oversees_any = known  # type: ignore[attr-defined]
-    return known
+    """Whether the user is an editor or operator of some tenant, or a superuser."""
+    return _has_any(request, OVERSEEING_ROLES)
+
+
+def operates_any(request: HttpRequest) -> bool:
+    """Whether the user is an operator of some tenant, or a superuser."""
+    return _has_any(request, OPERATING_ROLES)
+
+
+def _has_any(request: HttpRequest, wanted: tuple[str, ...]) -> bool:
+    """Asked many times a page, answered by one query."""
+    roles: set[str] | None = getattr(request, "_own_roles", None)
+    if roles is None:
+        own = Membership.objects.filter(user=request.user.pk).values_list("role", flat=True)
+        roles = set(own) if request.user.is_active and not request.user.is_superuser else set()
+        request._own_roles = roles  # type: ignore[attr-defined]
+    return bool(roles.intersection(wanted)) or _is_superuser(request)
 
 
 class OverseersOnly:

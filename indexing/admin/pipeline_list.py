@@ -14,6 +14,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 
+from documents.admin.permissions import operates_any
 from documents.querysets import OPERATING_ROLES, tenants_where
 from indexing import lifecycle
 from indexing.admin import pipeline_form, pipeline_moves, pipeline_page
@@ -83,7 +84,7 @@ class PipelineAdmin(PipelineModelAdmin):
         return pipeline_moves.command(request, pipeline, home, move, self.admin_site.each_context(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return tenants_where(request.user, OPERATING_ROLES).exists()
+        return operates_any(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request)

@@ -148,7 +148,6 @@ def test_the_application_owns_nothing(table: str) -> None:
         "SELECT rolpassword FROM pg_authid",
         "COPY chunk TO PROGRAM 'cat'",
         "INSERT INTO django_migrations (app, name, applied) VALUES ('indexing', '9', now())",
-        "INSERT INTO pipeline (id, name, digest, config, dimensions, created_at) VALUES (9, '', '', '{}', 1, now())",
         "UPDATE pipeline SET dimensions = 3",
         "SELECT setval('chunk_id_seq', 1)",
     ],

@@ -283,7 +283,7 @@ def test_the_database_refuses_to_go_back_to_something_older(
         f"UPDATE tenant_pipeline SET role = 'STANDBY' WHERE tenant_id = {world.tenant.pk} AND pipeline_id = {new.pk};"
         f"UPDATE tenant_pipeline SET role = 'SERVING' WHERE tenant_id = {world.tenant.pk} AND pipeline_id = {old.pk}"
     )
-    assert sqlstate(swap) == "KB041"
+    assert sqlstate(swap) == "KB071"
     with taken_away("tenant_pipeline.tenant_pipeline_guard"):
         assert sqlstate(swap) is None
 
@@ -291,15 +291,15 @@ def test_the_database_refuses_to_go_back_to_something_older(
 @pytest.mark.parametrize(
     ("statement", "refusal"),
     [
-        ("UPDATE tenant_pipeline SET role = 'SERVING' WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB041"),
-        ("UPDATE tenant_pipeline SET role = 'RETIRED' WHERE role = 'SERVING' AND tenant_id = {tenant}", "KB040"),
-        ("UPDATE tenant_pipeline SET role = 'STANDBY' WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB040"),
-        ("UPDATE tenant_pipeline SET pipeline_id = 1 WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB040"),
-        ("INSERT INTO tenant_pipeline (tenant_id, pipeline_id, role) VALUES ({tenant}, 1, 'STANDBY')", "KB040"),
+        ("UPDATE tenant_pipeline SET role = 'SERVING' WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB071"),
+        ("UPDATE tenant_pipeline SET role = 'RETIRED' WHERE role = 'SERVING' AND tenant_id = {tenant}", "KB070"),
+        ("UPDATE tenant_pipeline SET role = 'STANDBY' WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB070"),
+        ("UPDATE tenant_pipeline SET pipeline_id = 1 WHERE role = 'BUILDING' AND tenant_id = {tenant}", "KB070"),
+        ("INSERT INTO tenant_pipeline (tenant_id, pipeline_id, role) VALUES ({tenant}, 1, 'STANDBY')", "KB070"),
         (
             "UPDATE tenant_pipeline SET role = 'STANDBY' WHERE role = 'SERVING' AND tenant_id = {tenant};"
             "SET CONSTRAINTS ALL IMMEDIATE",
-            "KB042",
+            "KB072",
         ),
         ("INSERT INTO pipeline_event (tenant_id, pipeline_id, to_role) VALUES ({tenant}, 1, 'SERVING')", "42501"),
         ("UPDATE pipeline SET config = '{{}}'", "42501"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
 from documents import roles
+from documents.models import Tenant
 from indexing import pipelines, queue, sink, statements
 from indexing.backoff import Verdict
 from indexing.errors import NoText
@@ -18,7 +22,6 @@ from indexing.search import search
 from indexing.states import TaskState
 from tests.db.refusals import sqlstate
 from tests.db.staging import claim, finished, stage, state_of
-from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -45,6 +48,59 @@ INSERT INTO search_pointer (tenant_id, document_id, pipeline_id, version_number,
                             task_id, attempts)
 VALUES (%(tenant)s, %(document)s, %(pipeline)s, %(version)s, %(generation)s, %(count)s, %(digest)s, %(task)s, %(attempts)s)
 RETURNING version_number"""
+
+
+LOCK_DOCUMENT = """
+SELECT d.deleted_at IS NOT NULL AS deleted, d.withdrawn_at IS NOT NULL AS withdrawn, d.requested_version,
+       coalesce(d.published_version, 0) AS published_version, false AS is_behind
+  FROM document d WHERE d.id = %(document)s AND d.tenant_id = %(tenant)s FOR NO KEY UPDATE"""
+
+
+class Past:
+    """A tenant with an editor, and published documents, written through the models as they were when this had landed."""
+
+    def __init__(self) -> None:
+        state = MigrationExecutor(connections["owner"]).loader.project_state([*LANDED, *_of_others()])
+        self._models = state.apps
+        tenant = self._make("documents.Tenant", slug="landed", name="Landed")
+        self.editor = User.objects.create_user("landed-editor")
+        self._make("documents.Membership", tenant_id=tenant.pk, user_id=self.editor.pk, role="editor")
+        self._pipeline = self._models.get_model("indexing.Pipeline").objects.get()
+        self._make("indexing.TenantPipeline", tenant_id=tenant.pk, pipeline_id=self._pipeline.pk, role="SERVING")
+        self.tenant = Tenant.objects.get(pk=tenant.pk)
+
+    def publish(self, title: str) -> None:
+        owned = {"tenant_id": self.tenant.pk}
+        content = self._make(
+            "documents.StoredContent",
+            **owned,
+            key=title,
+            sha256="0" * 64,
+            size=1,
+            media_type="text/plain",
+            state="confirmed",
+        )
+        document = self._make("documents.Document", **owned, title=title)
+        documents = self._models.get_model("documents.Document").objects.filter(pk=document.pk)
+        documents.update(latest_version=1)
+        named = {"document_id": document.pk, "title": title, "file_name": "a.txt", "media_type": "text/plain"}
+        version = self._make("documents.DocumentVersion", **owned, **named, number=1, content_id=content.pk)
+        self._make(
+            "documents.ReadRule", version_id=version.pk, document_id=document.pk, version_number=1, kind="everyone"
+        )
+        documents.update(requested_version=1, published_version=1, published_at=timezone.now())
+        self._make("documents.Publication", document_id=document.pk, version_number=1, published_at=timezone.now())
+        queue.enqueue(
+            tenant_id=self.tenant.pk,
+            document_id=document.pk,
+            version_number=1,
+            pipeline_id=self._pipeline.pk,
+            actor_id=None,
+            has_readers=True,
+        )
+
+    def _make(self, model: str, **values: Any) -> Any:
+        return self._models.get_model(model).objects.create(**values)
 
 
 @pytest.fixture
@@ -85,22 +141,22 @@ def _files() -> list[int]:
 
 
 def test_a_database_with_data_migrates_forward(landed: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = make_world("landed")
     texts = {
         "queue": {**statements.statements("queue"), "enqueue": ENQUEUE},
-        "sink": {**statements.statements("sink"), "switch": SWITCH},
+        "sink": {**statements.statements("sink"), "switch": SWITCH, "lock_document": LOCK_DOCUMENT},
     }
     with monkeypatch.context() as patch:
         original = statements.statements
         patch.setattr(statements, "statements", lambda file: texts.get(file) or original(file))
-        world.publish(world.upload("# Travel"))
+        world = Past()
+        world.publish("Travel")
         finished(claim(), ["The limit is 200 yuan."])
-        world.publish(world.upload("# Failing"))
+        world.publish("Failing")
         failing = claim()
-        world.publish(world.upload("# Running"))
+        world.publish("Running")
         running = claim()
         manifest = stage(running, ["Staged before."])
-        world.publish(world.upload("# Waiting"))
+        world.publish("Waiting")
     before = _files()
 
     call_command("migrate", database="owner", verbosity=0)

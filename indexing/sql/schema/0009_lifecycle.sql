@@ -26,15 +26,15 @@ DECLARE
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.role NOT IN ('BUILDING', 'SERVING') THEN
-            RAISE EXCEPTION 'a pipeline begins by being built' USING ERRCODE = 'KB040';
+            RAISE EXCEPTION 'a pipeline begins by being built' USING ERRCODE = 'KB070';
         END IF;
         IF NEW.role = 'SERVING' AND EXISTS (SELECT 1 FROM document d WHERE d.tenant_id = NEW.tenant_id) THEN
-            RAISE EXCEPTION 'a tenant with documents is served by a pipeline that was built for it' USING ERRCODE = 'KB040';
+            RAISE EXCEPTION 'a tenant with documents is served by a pipeline that was built for it' USING ERRCODE = 'KB070';
         END IF;
         PERFORM pg_advisory_xact_lock(27490, NEW.tenant_id::int);
     ELSE
         IF (NEW.tenant_id, NEW.pipeline_id) <> (OLD.tenant_id, OLD.pipeline_id) THEN
-            RAISE EXCEPTION 'the role of one pipeline in one tenant is not that of another' USING ERRCODE = 'KB040';
+            RAISE EXCEPTION 'the role of one pipeline in one tenant is not that of another' USING ERRCODE = 'KB070';
         END IF;
         IF NEW.role = OLD.role THEN
             RETURN NEW;
@@ -42,19 +42,19 @@ BEGIN
         IF (OLD.role, NEW.role) NOT IN (('BUILDING', 'SERVING'), ('BUILDING', 'RETIRED'), ('SERVING', 'STANDBY'),
                                         ('STANDBY', 'SERVING'), ('STANDBY', 'RETIRED'), ('RETIRED', 'BUILDING')) THEN
             RAISE EXCEPTION 'pipeline % of tenant %: % to % is not a legal move', OLD.pipeline_id, OLD.tenant_id, OLD.role,
-                NEW.role USING ERRCODE = 'KB040';
+                NEW.role USING ERRCODE = 'KB070';
         END IF;
         PERFORM pg_advisory_xact_lock(27490, NEW.tenant_id::int);
         IF NEW.role = 'SERVING' THEN
             SELECT tp.pipeline_id INTO before FROM tenant_pipeline tp
              WHERE tp.tenant_id = NEW.tenant_id AND tp.role = 'STANDBY' AND tp.changed_xact = pg_current_xact_id();
             IF before IS NULL THEN
-                RAISE EXCEPTION 'a pipeline takes over from the one that serves, in one transaction' USING ERRCODE = 'KB041';
+                RAISE EXCEPTION 'a pipeline takes over from the one that serves, in one transaction' USING ERRCODE = 'KB071';
             END IF;
             SELECT count(*) INTO behind FROM pipeline_behind(NEW.tenant_id, before, NEW.pipeline_id);
             IF behind > 0 THEN
                 RAISE EXCEPTION 'pipeline % of tenant % is behind for % documents', NEW.pipeline_id, NEW.tenant_id, behind
-                    USING ERRCODE = 'KB041';
+                    USING ERRCODE = 'KB071';
             END IF;
         END IF;
     END IF;
@@ -69,7 +69,7 @@ CREATE TRIGGER tenant_pipeline_guard BEFORE INSERT OR UPDATE ON tenant_pipeline
 CREATE FUNCTION tenant_pipeline_one_serves() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM tenant_pipeline t WHERE t.tenant_id = NEW.tenant_id AND t.role = 'SERVING') THEN
-        RAISE EXCEPTION 'tenant % has no pipeline that serves it', NEW.tenant_id USING ERRCODE = 'KB042';
+        RAISE EXCEPTION 'tenant % has no pipeline that serves it', NEW.tenant_id USING ERRCODE = 'KB072';
     END IF;
     RETURN NULL;
 END $$;
@@ -98,7 +98,7 @@ CREATE TRIGGER pipeline_gate_append_only BEFORE UPDATE OR DELETE ON pipeline_gat
 CREATE FUNCTION pipeline_insert_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     IF NEW.dimensions IS DISTINCT FROM (NEW.config #>> '{embedder,dimensions}')::int THEN
-        RAISE EXCEPTION 'a pipeline has the dimensions of its model' USING ERRCODE = 'KB043';
+        RAISE EXCEPTION 'a pipeline has the dimensions of its model' USING ERRCODE = 'KB073';
     END IF;
     RETURN NEW;
 END $$;
