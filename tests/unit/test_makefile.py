@@ -58,6 +58,7 @@ def test_help_names_the_targets() -> None:
         "lint",
         "format",
         "chaos",
+        "race-recompute",
         "bench-queue",
         "bench-pipeline",
         "bench-parsing",

@@ -112,7 +112,7 @@ def test_pages_nested_too_deeply_are_refused_before_they_are_parsed(
     with pytest.raises(DocumentTooLarge, match=TOO_DEEP):
         html.parse(source.encode())
     with pytest.raises(DocumentTooLarge, match=TOO_DEEP):
-        html.pieces_of(source)
+        html.pieces_of(source, lambda *_: None)
 
 
 @pytest.mark.parametrize(
