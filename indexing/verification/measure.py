@@ -24,6 +24,8 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _SPACES_AND_CONTROLS = re.compile(r"[\s\x00-\x1f]+")
 _INSIDE_WORDS = re.compile("[-\x02\xad\u200b-\u200d\u2010-\u2013\u2060\ufeff\ufffe]")
 _COMMANDS = re.compile(r"\\[A-Za-z]+")  # of LaTeX: an office file has a formula's structure as XML
+# One form stands for lam and alef, and readings take it apart in either order: the two are compared without it.
+_LAM_AND_ALEF = re.compile("[\u0622\u0623\u0625\u0627\u0644]{2,}")
 _UNITS = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+")
 _IS_CJK = re.compile(f"[{CJK}]")
 # In front of an item of a list or a section; office files and web pages keep the rule for it, not its characters.
@@ -32,13 +34,13 @@ _LABEL = re.compile(r"\s*(?:[（(]?\w{1,5}(?:\.\w{1,5}){0,6}[.)）、:：]?(?=[\
 
 def letters(text: str) -> str:
     """Letters and digits alone; all visible characters of a text that has none."""
-    normal = _COMMANDS.sub("", unicodedata.normalize("NFKC", text))
+    normal = _COMMANDS.sub("", _normal(text))
     return _NO_LETTERS.sub("", normal) or _SPACES_AND_CONTROLS.sub("", normal)
 
 
 def units(text: str) -> list[str]:
     """Words, and pairs of neighbouring CJK characters."""
-    normal = _INSIDE_WORDS.sub("", _COMMANDS.sub(" ", unicodedata.normalize("NFKC", text)))
+    normal = _INSIDE_WORDS.sub("", _COMMANDS.sub(" ", _normal(text)))
     found: list[str] = []
     for run in _UNITS.findall(normal):
         if _IS_CJK.match(run) and len(run) > 1:
@@ -46,6 +48,10 @@ def units(text: str) -> list[str]:
         else:
             found.append(run)
     return found or [sign for sign in normal if not sign.isspace()]
+
+
+def _normal(text: str) -> str:
+    return _LAM_AND_ALEF.sub(lambda run: "".join(sorted(run[0])), unicodedata.normalize("NFKC", text))
 
 
 def without_label(text: str) -> str:

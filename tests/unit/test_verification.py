@@ -284,6 +284,14 @@ class Watched(str):
         return found
 
 
+def test_a_ligature_of_lam_and_alef_is_taken_apart_in_either_order() -> None:
+    """As PDFium does, and as people write; another word of the same letters beside others is not found."""
+    assert Place("\u0627\u0625\u0644\u0646\u062a\u0627\u062c\u064a\u0629 \u062e\u0627\u0644\u0644").holds(
+        ["\u0627\u0644\u0625\u0646\u062a\u0627\u062c\u064a\u0629 \u062e\u0644\u0627\u0644"]
+    )
+    assert not Place("\u062e\u0627\u0644\u0644").holds(["\u0645\u0644\u0627\u0644"])
+
+
 @pytest.mark.parametrize("back", [0, 3])
 def test_one_long_line_is_not_looked_through_for_each_of_its_words(back: int) -> None:
     words = [f"word{number}字" for number in range(20_000)]
