@@ -15,12 +15,14 @@ from django.utils.translation import gettext_noop as noop
 from django.utils.translation import ngettext
 
 from documents.errors import DocumentsError
-from documents.models import Tenant
+from documents.models import Document, Tenant
 from documents.querysets import User
 from indexing import gate, lifecycle, recompute
 from indexing.errors import IndexingError
 from indexing.messages import error_sentence
 from indexing.models import Pipeline
+
+MOST_LISTED = 5000  # documents whose orders are made while a browser waits
 
 Do = Callable[[User, Tenant, Pipeline, str], tuple[bool, str]]
 """Returns whether it came out as wished, and what to say."""
@@ -69,6 +71,11 @@ def command(
 
 def _build(actor: User, tenant: Tenant, pipeline: Pipeline, reason: str) -> tuple[bool, str]:
     lifecycle.begin(actor=actor, tenant_id=tenant.pk, pipeline_id=pipeline.pk)
+    if Document.objects.alive().filter(tenant=tenant).count() > MOST_LISTED:
+        said = _(
+            "New versions are indexed under it too. For the others, run “manage.py pipeline build %(id)s --tenant %(tenant)s”."
+        )
+        return False, said % {"id": pipeline.pk, "tenant": tenant.slug}
     run = recompute.start(actor_id=actor.pk, pipeline_id=pipeline.pk, tenant_id=tenant.pk)
     said = _(
         "New versions are indexed under it too. Run %(run)d fills in the others: it needs a worker on the pool “bulk”."

@@ -21,7 +21,7 @@ class EmbedderConfig:
     batch_size: int = 32  # most texts in one request
     query_prefix: str = ""  # put before a search query; empty for a local model, which has its own
     passage_prefix: str = ""  # put before a document's text; likewise
-    endpoint: str = ""  # name of the endpoint, of those that the settings tell; where a model runs is no part of what it is
+    endpoint: str = ""  # by its name in the settings; where a model runs is no part of what it is
 
     def fingerprint(self) -> str:
         """That of the embedder built from this, without building it."""

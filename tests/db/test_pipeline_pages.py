@@ -10,6 +10,7 @@ from django.utils import translation
 
 from indexing import lifecycle
 from indexing.models import Pipeline, TenantPipeline
+from indexing.recompute_models import RecomputeRun
 from indexing.pipelines import ensure_default_pipeline, ensure_vector_index
 from indexing.worker import Worker
 from tests.db.office import Office, words
@@ -83,6 +84,15 @@ def test_from_one_model_to_another_and_back_in_the_browser(office: Office, secon
     assert role(office, second) == "STANDBY"
     assert "Retired" in move(office, second, "retire")
     assert words(office.get("operator", PAGE, second.pk)).count("olga") == 5, "every move, with who made it"
+
+
+def test_a_long_list_is_left_to_the_command(office: Office, second: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexing.admin.pipeline_moves.MOST_LISTED", 0)
+    published(office.world)
+    said = move(office, second, "build")
+    assert f"manage.py pipeline build {second.pk} --tenant {office.world.tenant.slug}" in said
+    assert role(office, second) == "BUILDING", "new versions are indexed under it from now on"
+    assert not RecomputeRun.objects.exists()
 
 
 def test_who_sees_and_moves_pipelines(office: Office, second: Pipeline) -> None:
