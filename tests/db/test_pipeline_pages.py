@@ -10,8 +10,8 @@ from django.utils import translation
 
 from indexing import lifecycle
 from indexing.models import Pipeline, TenantPipeline
-from indexing.recompute_models import RecomputeRun
 from indexing.pipelines import ensure_default_pipeline, ensure_vector_index
+from indexing.recompute_models import RecomputeRun
 from indexing.worker import Worker
 from tests.db.office import Office, words
 from tests.db.test_lifecycle import published, serving
