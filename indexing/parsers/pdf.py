@@ -13,7 +13,7 @@ import pypdfium2.raw as pdfium_c
 from documents.media_types import PDF
 from indexing.blocks import Gap, ParsedDocument
 from indexing.errors import DocumentCorrupt, DocumentEncrypted
-from indexing.parsers import limits
+from indexing.parsers import limits, pdf_missing_fonts
 from indexing.parsers.assemble import assemble
 from indexing.parsers.clean import one_line
 from indexing.parsers.faq import pair_questions
@@ -42,6 +42,7 @@ def parse(content: bytes, scans: Scans | None = None) -> ParsedDocument:
     if b"%%EOF" not in content.rstrip(b"\0\r\n\t ")[-_TAIL_BYTES:]:
         # PDFium would rebuild what is left of a cut file and show some of its pages as if they were all.
         raise DocumentCorrupt()
+    pdf_missing_fonts.use()
     try:
         with pdfium.PdfDocument(content) as document:
             read = read_pages(document)

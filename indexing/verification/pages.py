@@ -11,6 +11,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from indexing.locators import Locator, Region
+from indexing.parsers import pdf_missing_fonts
 from indexing.verification.claims import Claim, Outcome
 from indexing.verification.measure import Place
 
@@ -19,6 +20,7 @@ _FINE = 100  # PDFium maps whole numbers only
 
 
 def outcomes(content: bytes, claims: Sequence[Claim]) -> Iterator[Outcome]:
+    pdf_missing_fonts.use()  # or PDFium would miss what the parser found
     with pdfium.PdfDocument(content) as document:
         reader = _Reader(document)
         for claim in claims:

@@ -7,12 +7,26 @@ from reportlab.lib import pagesizes
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph
 
+from documents.media_types import PDF
 from indexing.blocks import BlockKind, Gap, GapReason, LeftOut, LeftOutReason
 from indexing.errors import DocumentTooLarge
 from indexing.parsers import limits
 from indexing.parsers.pdf import parse
+from indexing.parsers.sandbox import parse_in_child
 from tests.unit.blocks_asserts import outline, squeezed
 from tests.unit.pdf_making import BODY, BODY_ZH, CHINESE, LONG, LONG_ZH, drawn, parsed, typeset
+
+
+def test_letters_alone_in_their_run_are_read_without_the_fonts_of_a_machine() -> None:
+    """Of a font that the file does not bring along. Drawn downwards, as on the back of a book."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont(CHINESE, 14)
+        for number, letter in enumerate("安全第一预防为主"):
+            canvas.drawString(500, 780 - 18 * number, letter)
+
+    document = parse_in_child(drawn(draw), PDF, "a.pdf", timeout=60.0, memory_bytes=2**30)
+    assert outline(document) == [("paragraph", "安全第一预防为主")]
 
 
 def test_what_repeats_is_told_with_its_pages() -> None:

@@ -17,7 +17,7 @@ from indexing.inspection import Inspection
 from indexing.locators import Locator
 from indexing.parsers import parse
 from indexing.parsers.assemble import Piece, assemble
-from indexing.rendering import render
+from indexing.parsers.sandbox import render_in_child
 from indexing.side_by_side import MOST_COLUMNS, MOST_ROWS, Grid, Segment, marks, parts
 
 
@@ -33,7 +33,8 @@ def chinese() -> bytes:
 
 def test_no_edge_of_a_mark_runs_through_a_line_of_chinese() -> None:
     content = chinese()
-    picture = render(content, PDF, page=1)
+    # In a process of its own, as in service: one that parses has no fonts of the system.
+    picture = render_in_child(content, PDF, page=1, timeout=60.0, memory_bytes=2**30)
     placed = [(number, block.locator) for number, block in enumerate(parse(content, PDF, "a.pdf").blocks)]
     (mark,) = marks(placed, page=1, width=picture.width, height=picture.height)
     image = Image.open(io.BytesIO(picture.png)).convert("L")
