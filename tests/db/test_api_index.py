@@ -221,6 +221,7 @@ def test_a_hit_with_its_citation(cast: Cast) -> None:
         "citation",
         "evidence",
         "gaps",
+        "otherGaps",
         "notices",
     }
     assert (hit["documentId"], hit["versionNumber"], hit["title"]) == (str(document.pk), 1, "Travel")
