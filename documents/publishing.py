@@ -230,7 +230,9 @@ def promote(*, document: Document, version_number: int) -> bool:
         )
     if comes_into_force or document.is_behind:
         document.is_behind = version_number < (document.requested_version or 0)
-        document.save(update_fields=["published_version", "published_at", "is_behind", "updated_at"])
+        # Searchable is no change of the document: the list that is sorted by changes would move under an editor's hand.
+        changed = ["published_version", "published_at", "updated_at"] if comes_into_force else []
+        document.save(update_fields=["is_behind", *changed])
     return comes_into_force
 
 
