@@ -47,6 +47,16 @@ def _private_storage(tmp_path: Path, settings: django_settings) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _no_stray_indexes(request: pytest.FixtureRequest) -> None:
+    """Before each test that may build an index: its rows are gone with the test before, the index is not."""
+    marker = request.node.get_closest_marker("django_db")
+    if marker and marker.kwargs.get("transaction") and "owner" in marker.kwargs.get("databases", ()):
+        from tests.stray_indexes import drop_stray_indexes
+
+        drop_stray_indexes()
+
+
+@pytest.fixture(autouse=True)
 def _no_canary_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """What this process found out about a model in another test."""
     from indexing import canary

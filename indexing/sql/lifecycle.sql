@@ -5,7 +5,7 @@
 -- Documents that readers find now and would not find as new as now under the candidate, with the last order that was to bring
 -- them there; those of the first ids. No row: there is none.
 SELECT b.document_id, v.title, b.serving_version, b.candidate_version, t.id AS task_id, t.state, t.error_code
-  FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s) b
+  FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s, false) b
   JOIN document_version v ON v.document_id = b.document_id AND v.number = b.serving_version
   LEFT JOIN LATERAL (
        SELECT id, state, error_code FROM index_task
@@ -15,7 +15,7 @@ SELECT b.document_id, v.title, b.serving_version, b.candidate_version, t.id AS t
 
 -- name: count_behind
 -- How many they are, and for how many documents there is an exclusion. One row always.
-SELECT (SELECT count(*) FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s)) AS behind,
+SELECT (SELECT count(*) FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s, false)) AS behind,
        (SELECT count(*) FROM pipeline_exclusion WHERE tenant_id = %(tenant)s AND pipeline_id = %(candidate)s) AS excluded;
 
 -- name: exclude
@@ -25,7 +25,7 @@ INSERT INTO pipeline_exclusion (tenant_id, pipeline_id, document_id, reason, act
 SELECT %(tenant)s, %(candidate)s, b.document_id,
        concat_ws(': ', %(reason)s::text, CASE WHEN t.state IN ('DEAD', 'CANCELLED') THEN t.error_code END),
        %(actor)s::bigint, %(actor_name)s::text
-  FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s) b
+  FROM pipeline_behind(%(tenant)s, %(serving)s, %(candidate)s, false) b
   LEFT JOIN LATERAL (
        SELECT state, error_code FROM index_task
         WHERE document_id = b.document_id AND pipeline_id = %(candidate)s AND version_number >= b.serving_version
@@ -37,14 +37,15 @@ ON CONFLICT (tenant_id, pipeline_id, document_id) DO NOTHING
 RETURNING document_id;
 
 -- name: older_there
--- Excluded documents of which the candidate has an older version than readers find now: it may not be shown. No row: none.
+-- Excluded documents of which the candidate has an older version than readers find now, or nothing while an older one may still be
+-- being indexed: it may not be shown. No row: none.
 SELECT s.document_id
   FROM pipeline_exclusion x
   JOIN search_pointer s ON s.document_id = x.document_id AND s.pipeline_id = %(serving)s
-  JOIN search_pointer c ON c.document_id = x.document_id AND c.pipeline_id = x.pipeline_id
+  LEFT JOIN search_pointer c ON c.document_id = x.document_id AND c.pipeline_id = x.pipeline_id
   JOIN document d ON d.id = x.document_id AND d.deleted_at IS NULL AND d.withdrawn_at IS NULL
  WHERE x.tenant_id = %(tenant)s AND x.pipeline_id = %(candidate)s
-   AND c.version_number < s.version_number AND c.version_number >= d.serve_from_version
+   AND coalesce(c.version_number, 0) < s.version_number AND s.version_number >= d.serve_from_version
  ORDER BY s.document_id;
 
 -- name: standing

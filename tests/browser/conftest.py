@@ -16,7 +16,6 @@ from indexing import pipelines
 from indexing.worker import Worker
 from tests.factories import World, make_world
 from tests.provider_stub import ProviderStub
-from tests.stray_indexes import drop_stray_indexes
 
 Open = Callable[..., Page]
 PATIENCE = 20_000  # milliseconds, for machines that are busy
@@ -79,7 +78,6 @@ def world(provider: ProviderStub, settings: Any) -> World:
     settings.KB_EMBEDDING_MODEL = "stub"
     settings.KB_EMBEDDING_DIMENSIONS = 64
     settings.KB_POLL_SECONDS = 0.2
-    drop_stray_indexes()
     pipelines.ensure_default_pipeline(using="owner")
     world = make_world()
     world.editor.is_staff = True

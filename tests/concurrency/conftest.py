@@ -9,7 +9,6 @@ from django.db import connections
 from indexing import pipelines, statements
 from tests.factories import World, make_world
 from tests.provider_stub import ProviderStub
-from tests.stray_indexes import drop_stray_indexes
 
 
 @pytest.fixture
@@ -25,7 +24,6 @@ def stub_world(provider: ProviderStub, settings) -> World:
     settings.KB_EMBEDDING_DIMENSIONS = 64
     settings.KB_EMBEDDING_BATCH_SIZE = 2
     settings.KB_CHUNK_TOKENS = 60
-    drop_stray_indexes()
     pipelines.ensure_default_pipeline(using="owner")
     return make_world()
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from documents import publishing
 from documents.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from documents.models import Document
-from indexing import gate, lifecycle, queue, revisions
+from indexing import gate, lifecycle, queue, revisions, sink
 from indexing.evaluation import Question
 from indexing.lifecycle_models import PipelineEvent, PipelineExclusion, PipelineGate, ShadowQuery
 from indexing.models import IndexTask, Pipeline, TenantPipeline
@@ -20,7 +20,7 @@ from indexing.search import search
 from indexing.states import PipelineRole, TaskType
 from indexing.worker import Worker
 from tests.db.refusals import sqlstate, taken_away
-from tests.db.staging import claim, finished, state_of
+from tests.db.staging import claim, finished, stage, state_of
 from tests.factories import World
 from tests.provider_stub import ProviderStub
 
@@ -270,6 +270,32 @@ def test_nothing_older_is_shown_by_going_back(world: World, switched: tuple[Docu
     assert found(world) == []
     work(world)
     assert found(world) == [2], "back as soon as it is indexed there"
+
+
+def test_an_older_version_that_is_still_being_indexed_there_is_not_shown_after_going_back(
+    world: World, switched: tuple[Document, Pipeline, Pipeline]
+) -> None:
+    """The one that stands by has nothing of the document yet, but a worker that is about to finish version 1."""
+    _, old, _ = switched
+    late = published(world, "# Meals\n\nThe limit is 90 yuan.")
+    leases = {lease.pipeline_id: lease for lease in (claim(), claim())}
+    first = leases.pop(old.pk)
+    manifest = stage(first, ["meals"])
+    finished(leases.popitem()[1], ["meals"])
+    next_version(world, late, "# Meals\n\nThe limit is 80 yuan.")
+    finished(claim(), ["meals"])
+    assert {hit.version_number for hit in hits_of(world, late)} == {2}
+
+    lifecycle.roll_back(actor=None, tenant_id=world.tenant.pk, hide_behind="the new model answers nonsense")
+    sink.finish(first, manifest)
+    assert not hits_of(world, late)
+    work(world)
+    assert {hit.version_number for hit in hits_of(world, late)} == {2}
+
+
+def hits_of(world: World, document: Document) -> list[Any]:
+    answer = search(user=world.editor, tenant=world.tenant.slug, query="meals")
+    return [hit for hit in answer.hits if hit.document_id == document.pk]
 
 
 def test_the_database_refuses_to_go_back_to_something_older(

@@ -16,7 +16,6 @@ from indexing.worker import Worker
 from tests.db.office import Office, words
 from tests.db.test_lifecycle import published, serving
 from tests.provider_stub import ProviderStub
-from tests.stray_indexes import drop_stray_indexes
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -29,7 +28,6 @@ def office(provider: ProviderStub, settings: Any) -> Office:
     settings.KB_EMBEDDING_URL = provider.url
     settings.KB_EMBEDDING_MODEL = "stub"
     settings.KB_EMBEDDING_DIMENSIONS = 64
-    drop_stray_indexes()
     ensure_default_pipeline(using="owner")
     provider.dimensions_of["stub-two"] = 32
     return Office()

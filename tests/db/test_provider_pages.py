@@ -16,7 +16,6 @@ from indexing.pipelines import ensure_default_pipeline
 from indexing.provider_watch import Pause, ProviderWatch
 from tests.db.office import Office, words
 from tests.db.staging import claim
-from tests.stray_indexes import drop_stray_indexes
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
@@ -31,7 +30,6 @@ def office(settings: Any) -> Office:
     settings.KB_EMBEDDING_URL = f"https://{HOST}/v1"
     settings.KB_EMBEDDING_MODEL = "stub"
     settings.KB_EMBEDDING_DIMENSIONS = 64
-    drop_stray_indexes()
     ensure_default_pipeline(using="owner")
     return Office()
 

@@ -3,8 +3,9 @@
 ALTER TABLE tenant_pipeline ADD COLUMN changed_xact xid8;
 
 -- Documents of which readers would find something older, or nothing, if the tenant's searches went from `serving` to
--- `candidate`. What readers do not find now is none; an exclusion holds for one of which they would then find nothing.
-CREATE FUNCTION pipeline_behind(of_tenant bigint, serving int, candidate int)
+-- `candidate`. What readers do not find now is none. Nor is what is excluded; for the switch itself (`at_once`) only if nothing older
+-- than now can be shown of it, whatever is there already or is being indexed there still.
+CREATE FUNCTION pipeline_behind(of_tenant bigint, serving int, candidate int, at_once boolean)
 RETURNS TABLE (document_id uuid, serving_version int, candidate_version int) LANGUAGE sql STABLE
 SET search_path = public, pg_temp AS $$
     SELECT s.document_id, s.version_number, c.version_number
@@ -13,7 +14,7 @@ SET search_path = public, pg_temp AS $$
       LEFT JOIN search_pointer c ON c.document_id = s.document_id AND c.pipeline_id = candidate
      WHERE s.tenant_id = of_tenant AND s.pipeline_id = serving
        AND coalesce(c.version_number, 0) < s.version_number AND s.version_number >= d.serve_from_version
-       AND NOT (coalesce(c.version_number, 0) < greatest(d.serve_from_version, 1)
+       AND NOT ((NOT at_once OR d.serve_from_version >= s.version_number)
                 AND EXISTS (SELECT 1 FROM pipeline_exclusion x
                              WHERE x.tenant_id = of_tenant AND x.pipeline_id = candidate AND x.document_id = s.document_id))
 $$;
@@ -51,7 +52,7 @@ BEGIN
             IF before IS NULL THEN
                 RAISE EXCEPTION 'a pipeline takes over from the one that serves, in one transaction' USING ERRCODE = 'KB071';
             END IF;
-            SELECT count(*) INTO behind FROM pipeline_behind(NEW.tenant_id, before, NEW.pipeline_id);
+            SELECT count(*) INTO behind FROM pipeline_behind(NEW.tenant_id, before, NEW.pipeline_id, true);
             IF behind > 0 THEN
                 RAISE EXCEPTION 'pipeline % of tenant % is behind for % documents', NEW.pipeline_id, NEW.tenant_id, behind
                     USING ERRCODE = 'KB071';
